@@ -6,11 +6,13 @@ rest); for real targets nearest neighbours, ridge regression and boosting, by R�
 of its own; seconds are those of the processor, without compiling.
 
     python benchmarks/choice.py --tables Sonar,Madelon --splits 0,1
-    python benchmarks/choice.py --show
-    python benchmarks/choice.py --tables report --splits 100,101,102,103,104     (once, when everything is frozen)
+    python benchmarks/choice.py --tables development --junk noise --workers 16 --limit-total 560
+    python benchmarks/choice.py --tables report --splits 103,104 --methods every     (once, when everything is frozen)
+    python benchmarks/choice.py --summary --out out/choice.jsonl
 
 Each result is appended to --out at once. A second run with the same --out does only what is missing. `--junk` adds as
-many columns again that say nothing, or nothing new, and counts how many of them are chosen.
+many columns again that say nothing, or nothing new, and counts how many of them are chosen. Boruta and LightGBM take
+part where they are installed. `tables.py` says how to bring the tables to a machine without a network.
 """
 
 from __future__ import annotations
@@ -20,8 +22,11 @@ import multiprocessing
 import warnings
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
+from importlib.util import find_spec
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from time import process_time
+from time import monotonic, process_time
+from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -41,7 +46,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import REAL, REPORT_ONLY, REPORT_ONLY_REAL, SOURCES, WHEELS, Table, load
+from tables import WHEELS, Table, listed, load
 from threadpoolctl import threadpool_limits
 
 from bestleaf import BestLeafSelector
@@ -52,7 +57,7 @@ FORK = multiprocessing.get_context("fork")  # the children have what was compile
 TREES = 100
 JUNK = ("noise", "copies", "products")
 
-console = Console(width=170, highlight=False)
+console = Console(width=210, highlight=False)
 
 
 def ours(X: np.ndarray, y: np.ndarray, setting: Setting) -> tuple[np.ndarray, Record]:
@@ -67,7 +72,7 @@ def ours(X: np.ndarray, y: np.ndarray, setting: Setting) -> tuple[np.ndarray, Re
 def rfecv(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     """Eliminate a tenth of the columns at a time by a forest; cross-validation says how many stay."""
     forest = (RandomForestClassifier if setting.classes else RandomForestRegressor)(TREES, random_state=setting.seed)
-    return RFECV(forest, step=0.1, cv=setting.folds(y), scoring=setting.scoring).fit(X, y).support_
+    return RFECV(forest, step=0.1, **setting.scored(y)).fit(X, y).support_
 
 
 def important(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
@@ -76,13 +81,23 @@ def important(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
     return SelectFromModel(forest).fit(X, y).get_support()
 
 
+def by_boosting(X: np.ndarray, y: np.ndarray, setting: Setting) -> np.ndarray:
+    """Take the columns that LightGBM splits by more often than the mean."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    model = (LGBMClassifier if setting.classes else LGBMRegressor)(n_jobs=1, random_state=setting.seed, verbose=-1)
+    return SelectFromModel(model).fit(X, y).get_support()
+
+
 METHODS: dict[str, Callable[[np.ndarray, np.ndarray, Setting], object]] = {
     "all": lambda X, y, setting: np.ones(X.shape[1], bool),
     "bestleaf": ours,
     "rfecv": rfecv,
     "important": important,
+    "lightgbm": by_boosting,
     **{key: PEERS[key].support for key in ("boruta", "f-test", "forward")},
 }
+NEEDS = {"lightgbm": "lightgbm", "boruta": "boruta"}  # packages
 
 
 def judges(real: bool) -> dict[str, BaseEstimator]:
@@ -114,13 +129,18 @@ def with_junk(X: np.ndarray, kind: str, seed: int) -> np.ndarray:
     return np.hstack([X, more])
 
 
-def done(table: Table, split: int, method: str, junk: str) -> Record:
-    """Select on the training part of a split, and judge on the held-out rows."""
+def parts(table: Table, split: int, junk: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows to choose by, those held out, and all rows with their gaps filled."""
     kind = ShuffleSplit if table.real else StratifiedShuffleSplit
     kept, aside = next(kind(1, test_size=0.25, random_state=split).split(table.X, table.y))
-    X, y = SimpleImputer(strategy="median", keep_empty_features=True).fit(table.X[kept]).transform(table.X), table.y
-    columns = X.shape[1]
-    X = with_junk(X, junk, split) if junk else X
+    X = SimpleImputer(strategy="median", keep_empty_features=True).fit(table.X[kept]).transform(table.X)
+    return kept, aside, with_junk(X, junk, split) if junk else X
+
+
+def done(table: Table, split: int, method: str, junk: str) -> Record:
+    """Select on the training part of a split, and judge on the held-out rows."""
+    kept, aside, X = parts(table, split, junk)
+    columns, y = table.X.shape[1], table.y
     setting = Setting("regression" if table.real else "classification", None, split)
     begun = process_time()
     found = METHODS[method](X[kept], y[kept], setting)
@@ -141,80 +161,144 @@ def done(table: Table, split: int, method: str, junk: str) -> Record:
     }
 
 
-def in_child(table: Table, key: tuple[int, str, str], out: multiprocessing.connection.Connection) -> None:
+class Key(NamedTuple):
+    """One fit."""
+
+    table: str
+    split: int
+    method: str
+    junk: str
+
+
+class Running(NamedTuple):
+    """A fit that is under way in a process of its own."""
+
+    key: Key
+    process: multiprocessing.process.BaseProcess
+    ends: float  # it is stopped then
+
+
+def in_child(do: Callable[..., Record], table: Table, key: Key, out: Connection) -> None:
     warnings.simplefilter("ignore")
     try:
         with threadpool_limits(1):
-            out.send(done(table, *key))
+            out.send(do(table, *key[1:]))
     except Exception as error:
         out.send({"failed": f"{type(error).__name__}: {error}"})
 
 
-def within(limit: float, table: Table, key: tuple[int, str, str]) -> Record:
-    """Return the record of one fit; it is stopped if it takes too long."""
-    answer, childs_end = FORK.Pipe(duplex=False)
-    process = FORK.Process(target=in_child, args=(table, key, childs_end))
-    process.start()
-    childs_end.close()
-    try:
-        return answer.recv() if answer.poll(limit) else {"failed": f"more than {limit:g} s"}
-    except EOFError:  # it ended without an answer, for example because memory was full
-        return {"failed": "the process ended"}
-    finally:
-        process.kill()
-        process.join()
+def work(keys: list[Key], options: Namespace, do: Callable[..., Record] = done) -> None:
+    """Do all fits, some at a time; write each result at once. What is not done when time is over is left out."""
+    tables = {name: load(name, options.wheels) for name in dict.fromkeys(key.table for key in keys)}
+    # Those that take long first, so that none of them is alone at the end.
+    keys = sorted(keys, key=lambda key: (key.split, -tables[key.table].X.size))
+    ends, running, left = monotonic() + options.limit_total, dict[Connection, Running](), keys[::-1]
+    while left or running:
+        while left and len(running) < options.workers and monotonic() < ends:
+            key = left.pop()
+            answer, childs_end = FORK.Pipe(duplex=False)
+            process = FORK.Process(target=in_child, args=(do, tables[key.table], key, childs_end))
+            process.start()
+            childs_end.close()
+            running[answer] = Running(key, process, monotonic() + options.limit)
+        for answer in wait(list(running), timeout=0.5):
+            one = running.pop(answer)
+            try:
+                found = answer.recv()
+            except EOFError:  # it ended without an answer, for example because memory was full
+                found = {"failed": "the process ended"}
+            one.process.join()
+            append(one.key, found, options.out)
+        for answer, one in list(running.items()):
+            if monotonic() > min(one.ends, ends):
+                one.process.kill()
+                one.process.join()
+                del running[answer]
+                if one.ends <= ends:
+                    append(one.key, {"failed": f"more than {options.limit:g} s"}, options.out)
+        if monotonic() > ends:
+            console.print(f"the time is over: {len(left) + len(running)} fits are not done")
+            break
+
+
+def append(key: Key, found: Record, out: Path) -> None:
+    with out.open("a") as file:
+        file.write(json.dumps({**key._asdict(), **found}) + "\n")
+    told = found.get("failed") or f"{found['columns']} columns, {found['seconds']:.1f} s, {found.get('scores', '')}"
+    console.print(f"{key.table}, split {key.split}, {key.method}: {told}", markup=False)
+
+
+def recorded(out: Path) -> list[Record]:
+    return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
 
 
 def show(records: list[Record]) -> None:
-    """Print each method's difference to all columns, and what it costs, over the tables that all methods did."""
-    methods = [name for name in METHODS if any(one["method"] == name for one in records)]
+    """Print each method's difference to all columns, and what it costs, over the tables that all methods did.
+
+    A method that failed on more than a fifth of the tables has a table of its own, over what it did.
+    """
     cells: dict[tuple[str, str], dict[int, Record]] = {}
+    failed: dict[str, dict[str, int]] = {}
     for one in records:
-        if "failed" not in one:
-            cells.setdefault((one["table"] + one["junk"], one["method"]), {})[one["split"]] = one
+        if "failed" in one:
+            count = failed.setdefault(one["method"], {})
+            count[str(one["failed"])] = count.get(str(one["failed"]), 0) + 1
         else:
-            console.print(f"{one['method']} on {one['table']}, split {one['split']}: {one['failed']}", markup=False)
-    names = [
-        name for name in dict.fromkeys(table for table, _ in cells) if all((name, one) in cells for one in methods)
-    ]
+            cells.setdefault((one["table"], one["method"]), {})[one["split"]] = one
+    for method, count in failed.items():
+        for why, times in count.items():
+            console.print(f"{method} failed {times} times: {why}", markup=False)
+    there = {one: {table for table, method in cells if method == one} for one in METHODS}
+    most = max(map(len, there.values()))
+    common = [one for one in METHODS if len(there[one]) >= 0.8 * most]
+    summed_up(cells, common)
+    for one in METHODS:
+        if there[one] and one not in common:
+            summed_up(cells, [*(every for every in ("all", "bestleaf") if every in common), one])
+
+
+def summed_up(cells: dict[tuple[str, str], dict[int, Record]], methods: list[str]) -> None:
+    """Print one table, over the splits that all of some methods did."""
+    splits = {
+        name: sorted(set.intersection(*(set(cells.get((name, one), ())) for one in methods)))
+        for name in dict.fromkeys(table for table, _ in cells)
+    }
+    names = [name for name, some in splits.items() if some]
+    if not names:
+        return
     gains = {}  # [tables, judges]
     for method in methods:
-        rows = []
-        for name in names:
-            splits = set.intersection(*(set(cells[name, one]) for one in methods))
-            rows.append(
-                np.mean([_scores(cells[name, method][s]) - _scores(cells[name, "all"][s]) for s in splits], axis=0)
-            )
-        gains[method] = np.array(rows)
+        each = [
+            [_scores(cells[name, method][s]) - _scores(cells[name, "all"][s]) for s in splits[name]] for name in names
+        ]
+        gains[method] = np.array([np.mean(rows, axis=0) for rows in each])
     ranks = np.mean([rankdata([-gains[one][t].mean() for one in methods]) for t in range(len(names))], axis=0)
-    shown = Shown(title=f"Difference to all columns on {len(names)} tables: {', '.join(names)}")
-    for head in (
-        "method",
-        "mean ± s.e.",
-        "neighbours",
-        "linear",
-        "boosting",
-        "worst table",
-        "columns",
-        "junk",
-        "seconds",
-        "rank",
-    ):
+    many = sum(len(splits[name]) for name in names)
+    shown = Shown(title=f"Difference to all columns on {len(names)} tables, {many} splits: {', '.join(names)}")
+    heads = ("mean ± s.e.", "neighbours", "linear", "boosting", "worst table", "columns", "junk", "seconds", "rank")
+    for head in ("method", *heads):
         shown.add_column(head, justify="left" if head == "method" else "right")
     for method, rank in zip(methods, ranks, strict=True):
         mean = gains[method].mean(axis=1)
-        each = [f"{one:+.4f}" for one in gains[method].mean(axis=0)]
+        each = [
+            f"{gain:+.4f} ± {_error(gains[method][:, place]):.4f}"
+            for place, gain in enumerate(gains[method].mean(axis=0))
+        ]
         cost = {
-            what: np.mean([np.mean([one[what] for one in cells[name, method].values()]) for name in names])
+            what: np.mean([np.mean([cells[name, method][s][what] for s in splits[name]]) for name in names])
             for what in ("columns", "junk_chosen", "seconds")
         }
-        error = mean.std(ddof=1) / len(mean) ** 0.5 if len(mean) > 1 else np.nan
         worst = int(np.argmin(mean))
+        junk = f"{cost['junk_chosen'] / max(cost['columns'], 1e-9):.1%}"
         shown.add_row(
-            *(method, f"{mean.mean():+.4f} ± {error:.4f}", *each, f"{mean[worst]:+.4f} {names[worst]}"),
-            *(f"{cost['columns']:.1f}", f"{cost['junk_chosen']:.1f}", f"{cost['seconds']:.1f}", f"{rank:.2f}"),
+            *(method, f"{mean.mean():+.4f} ± {_error(mean):.4f}", *each, f"{mean[worst]:+.4f} {names[worst]}"),
+            *(f"{cost['columns']:.1f}", junk, f"{cost['seconds']:.1f}", f"{rank:.2f}"),
         )
     console.print(shown)
+
+
+def _error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else np.nan
 
 
 def _scores(record: Record) -> np.ndarray:
@@ -222,25 +306,26 @@ def _scores(record: Record) -> np.ndarray:
 
 
 def main(options: Namespace) -> None:
-    records = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
-    known = {(one["table"], one["split"], one["method"], one["junk"]) for one in records}
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    if not options.show:
+    if not options.summary:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        known = {(one["table"], one["split"], one["method"], one["junk"]) for one in recorded(options.out)}
+        missing = [one for one in options.methods if one in NEEDS and find_spec(NEEDS[one]) is None]
+        for one in missing:
+            console.print(f"{one} is left out: the package {NEEDS[one]} is not installed")
+        keys = [
+            Key(name, split, method, options.junk)
+            for name in options.tables
+            for split in options.splits
+            for method in options.methods
+            if method not in missing
+        ]
         _warm_up()
-    for name in () if options.show else options.tables:
-        table = load(name, options.wheels)
-        for split in options.splits:
-            for method in options.methods:
-                if (name, split, method, options.junk) in known:
-                    continue
-                found = within(options.limit, table, (split, method, options.junk))
-                about = {"table": name, "split": split, "method": method, "junk": options.junk}
-                records.append({**about, **found})
-                with options.out.open("a") as file:
-                    file.write(json.dumps(records[-1]) + "\n")
-                told = found.get("failed") or f"{found['columns']} columns, {found['seconds']:.1f} s, {found['scores']}"
-                console.print(f"{name}, split {split}, {method}: {told}", markup=False)
-    show([one for one in records if one["junk"] == options.junk and one["method"] in {*options.methods, "all"}])
+        work([key for key in keys if key not in known], options)
+    for junk in ("", *JUNK):
+        some = [one for one in recorded(options.out) if one["junk"] == junk and one["table"] in options.tables]
+        if some and junk in (options.junk, *(JUNK if options.summary else ())):
+            console.print(f"with columns of {junk}" if junk else "without junk")
+            show([one for one in some if one["method"] in {*options.methods, "all"}])
 
 
 def _warm_up() -> None:
@@ -255,18 +340,22 @@ def _warm_up() -> None:
 
 
 def parsed() -> Namespace:
-    names = {"development": [*SOURCES, *REAL], "report": [*REPORT_ONLY, *REPORT_ONLY_REAL]}
-    listed = lambda text: names.get(text, text.split(","))  # noqa: E731
+    methods = lambda text: list(METHODS) if text == "every" else text.split(",")  # noqa: E731
     parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", type=listed, default=names["development"], help="names, or: development, report")
-    parser.add_argument("--methods", type=listed, default=["all", "bestleaf", "rfecv"], help=f"of {', '.join(METHODS)}")
+    parser.add_argument("--tables", type=listed, default=None, help="names, or: development, report, later")
+    parser.add_argument("--methods", type=methods, default=None, help=f"every, or of {', '.join(METHODS)}")
     parser.add_argument("--splits", type=lambda text: [int(one) for one in text.split(",")], default=[0, 1, 2, 3, 4])
     parser.add_argument("--junk", choices=("", *JUNK), default="")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for a fit")
+    parser.add_argument("--limit-total", type=float, default=float("inf"), help="seconds for all of them")
+    parser.add_argument("--workers", type=int, default=1, help="fits at a time")
     parser.add_argument("--out", type=Path, default=Path("out/choice.jsonl"), help="file of results")
     parser.add_argument("--wheels", type=Path, default=WHEELS, help="folder of the packages with the tables")
-    parser.add_argument("--show", action="store_true", help="only show the results of --out")
-    return parser.parse_args()
+    parser.add_argument("--summary", action="store_true", help="only show the results of --out")
+    options = parser.parse_args()
+    options.tables = options.tables or listed("development,report" if options.summary else "development")
+    options.methods = options.methods or (list(METHODS) if options.summary else ["all", "bestleaf", "rfecv"])
+    return options
 
 
 if __name__ == "__main__":

@@ -7,18 +7,20 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter
 
-from bestleaf import EstimatorOracle, Search, verify
+from bestleaf import BestLeafSelector, EstimatorOracle, Search, verify
 from bestleaf.features import FeatureLattice
 from bestleaf.features.scoring import quick_score
 from selecting import made_selector
@@ -184,13 +186,35 @@ def test_scikit_learns_routing_reaches_fit(table):
     X, y = table
     with sklearn.config_context(enable_metadata_routing=True):
         settings = {"choose": "training", "epsilon": 0.3, "random_state": 0, "max_samples": 100}
-        selector = made_selector(MODEL, **settings).set_fit_request(sample_weight=True)
+        weighted = clone(MODEL).set_fit_request(sample_weight=True)
+        selector = made_selector(weighted, **settings).set_fit_request(sample_weight=True)
         pipe = make_pipeline(selector, GaussianNB().set_fit_request(sample_weight=False))
         pipe.fit(X, y, sample_weight=np.ones(150))
         assert pipe[0].certificate_.data.objective.weighted
-        unrequested = make_pipeline(made_selector(MODEL, **settings), GaussianNB())
+        unrequested = make_pipeline(made_selector(weighted, **settings), GaussianNB())
         with pytest.raises(ValueError, match="sample_weight"):
             unrequested.fit(X, y, sample_weight=np.ones(150))
+        for one in (MODEL, [clone(weighted), MODEL]):
+            with pytest.raises(ValueError, match=r"sample_weight.* are passed but are not explicitly set as requested"):
+                BestLeafSelector(one).fit(X, y, sample_weight=np.ones(150))
+
+
+def test_the_selector_routes_metadata_to_the_estimators_that_were_given(table):
+    X, y = table
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert isinstance(BestLeafSelector().get_metadata_routing(), MetadataRequest)
+        assert isinstance(BestLeafSelector(RidgeCV()).get_metadata_routing(), MetadataRequest | MetadataRouter)
+        model = make_pipeline(StandardScaler(), LogisticRegression().set_fit_request(sample_weight=True))
+        model[0].set_fit_request(sample_weight=False)
+        routing = BestLeafSelector([model]).get_metadata_routing()
+        assert routing.consumes("fit", ["sample_weight", "groups"]) == {"sample_weight"}
+        weights = np.where(y, 1.0, 3.0)
+        selector = BestLeafSelector(model, random_state=0, n_jobs=2).fit(X, y, sample_weight=weights)
+        same = clone(model).fit(X[:, selector.support_], y, sample_weight=weights)
+        np.testing.assert_array_equal(selector.predict(X), same.predict(X[:, selector.support_]))
+        assert selector.certificate_.data.objective.weighted
+    with pytest.raises(ValueError, match=r"sample_weight cannot be used: LogisticRegression\.fit does not take it"):
+        BestLeafSelector(model, random_state=0).fit(X, y, sample_weight=weights)
 
 
 def test_ties_do_not_confuse_the_search_and_few_subsets_are_all_evaluated():
@@ -208,7 +232,7 @@ def search(table):
 
 def test_a_value_is_the_mean_of_its_parts_and_no_fit_is_done_twice(search, table):
     oracle, state = EstimatorOracle(*table, estimator=MODEL), (0, 1, -1)
-    first = search.evaluator.first_means([state], 2)[state]
+    first = search.evaluator.batches.first_means([state], 2)[state]
     assert first == np.mean([oracle.part([0, 1], 0), oracle.part([0, 1], 1)])
     assert search.samples == 2
     search.evaluator.prefetch([state])

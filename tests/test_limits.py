@@ -24,7 +24,7 @@ from bestleaf.features.estimator import expected_seconds
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.problems import ScoreLattice
 from bestleaf.search.ask_tell import Inside
-from bestleaf.search.executors import Joblib, Serial, fold_scores
+from bestleaf.search.executors import Joblib, Serial, draw_samples
 
 IGNORING = """
 import os, signal
@@ -314,7 +314,7 @@ def test_a_selector_ends_within_a_fit_and_answers_from_the_fits_there_were(clock
 def test_ctrl_c_at_any_moment_of_a_fit_gives_the_answer_known_so_far(monkeypatch, choose, moment):
     if moment == {"new_data": "searched", "training": "chosen"}[choose]:
         pytest.skip("the other way to find columns")
-    home = "bestleaf.selection.selector"
+    home = f"bestleaf.selection.{'fit' if moment in ('fingerprint', 'Fit') else 'selector'}"
     work = getattr(sys.modules[home], moment)
 
     def pressed(*given, **named):
@@ -380,18 +380,18 @@ def test_without_time_for_one_value_the_answer_has_a_rough_one(monkeypatch):
 
 def test_a_fit_that_would_end_far_too_late_is_not_begun():
     class Scores(ScoreLattice):
-        def part(self, state, number):
-            begun.append(number)
+        def sample(self, state, rng):
+            begun.append(state)
             return 0.5
 
-        def seconds(self, items):
-            return 3.0 * len(items)
+        def seconds(self, item):
+            return 3.0
 
     begun, problem = [], Scores([0.5] * 4, 2)
     executor, left = Serial(), iter([9.0, 3.0, 2.0])
     executor.until(lambda: False, lambda: next(left))
-    assert executor.map(fold_scores, problem, [((0,), number) for number in range(5)]) == [0.5, 0.5]
-    assert (begun, executor.ended) == ([0, 1], "max_time")
+    assert executor.map(draw_samples, problem, [((number,), 0) for number in range(5)]) == [0.5, 0.5]
+    assert (begun, executor.ended) == ([(0,), (1,)], "max_time")
 
 
 @pytest.mark.parametrize(("power", "fixed"), [(1.0, 0.0), (1.5, 0.0), (1.0, 2.0)])

@@ -195,6 +195,17 @@ def test_test_rows_are_kept_aside_and_prove_something(linear):
     assert BestLeafSelector(random_state=0, holdout=0, cv=3).fit(X, y).certificate_.new_rows.how == "nested folds"
 
 
+def test_the_score_of_all_columns_does_not_come_from_the_folds_that_preferred_them():
+    rng = np.random.default_rng([1, 60, 8])
+    X, y = rng.normal(size=(60, 8)), rng.permutation(np.arange(60) % 2)  # noise
+    found = BestLeafSelector(random_state=1).fit(X, y)
+    assert found.support_.all()
+    assert found.certificate_.path.rows[-1].score > 0.68
+    assert found.score_ < 0.63
+    assert found.difference_ == 0.0
+    assert verify(found.certificate_, X, y)
+
+
 TINY = [
     (12, lambda X: (X[:, 0] > 0).astype(int), "X has 12 rows"),
     (30, lambda X: np.arange(30) == 7, "only one class has 5 rows or more"),

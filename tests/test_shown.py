@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from bestleaf import BestLeafSelector
-from bestleaf.selection.searched import EvaluatedSubset, EvaluatedSubsets
+from bestleaf.selection.views import EvaluatedSubset, EvaluatedSubsets
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from hashlib import sha256
 from threading import Lock
 from time import perf_counter
@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import config_context, get_config
 from sklearn import model_selection as splitters
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.model_selection._split import GroupsConsumerMixin
-from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from bestleaf.checks import moved, sentence, shown
-from bestleaf.encoding import takes_missing
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.rows import checked_weights
 from bestleaf.features.scoring import Scoring, chosen_score, corrected_error
+from bestleaf.scikit import takes_missing
 from bestleaf.search.executors import LATE
 
 DEFAULT_FOLDS = 5
@@ -218,7 +218,7 @@ class EstimatorOracle:
         if given is None:
             return None
         weights = checked_weights(given, self.n_samples)
-        if not has_fit_parameter(self.estimator, "sample_weight"):
+        if not fits_with_weights(self.estimator):
             raise ValueError(f"sample_weight cannot be used: {type(self.estimator).__name__}.fit does not take it")
         if not self.score.takes_weights:
             raise ValueError(f"sample_weight cannot be used: scoring {self.score.name} does not take it")
@@ -276,7 +276,7 @@ def fixed_splitter(
 
 def groups_for(cv: splitters.BaseCrossValidator, given: ArrayLike | None, rows: int) -> np.ndarray | None:
     """Return the groups of the rows that a splitter splits by; refuse groups that it would not use."""
-    by_groups, name = isinstance(cv, GroupsConsumerMixin), type(cv).__name__
+    by_groups, name = _requests(cv, "split").get("groups") is True, type(cv).__name__
     if given is None:
         if by_groups:
             raise ValueError(f"groups must be given to fit, because {name} splits by them, got None")
@@ -304,8 +304,10 @@ def name_of(estimator: BaseEstimator) -> str:
 
 def fitted_to(X: np.ndarray, y: np.ndarray, estimator: BaseEstimator, **weights: np.ndarray) -> BaseEstimator:
     """Return a clone of an estimator, fitted to some rows."""
+    routed = bool(weights) and not has_fit_parameter(estimator, "sample_weight")  # to a step of a pipeline
     try:
-        return clone(estimator).fit(X, y, **weights)
+        with config_context(enable_metadata_routing=True) if routed else nullcontext():  # each thread has its own
+            return clone(estimator).fit(X, y, **weights)
     except ValueError as error:
         why = sentence(str(error), 200)
         raise ValueError(f"estimator {name_of(estimator)} cannot be fitted to these data: {why}") from None
@@ -344,12 +346,30 @@ def keep_to_one_thread(estimator: BaseEstimator) -> None:
             estimator.set_params(**{name: 1})
 
 
+def routing_of(estimator: Any) -> MetadataRequest | MetadataRouter | None:
+    """Return what metadata an estimator asks for; None if scikit-learn cannot say it."""
+    try:
+        return get_routing_for_object(estimator)
+    except RecursionError:  # scikit-learn 1.9.1 cannot say it of RidgeCV
+        return None
+
+
+def fits_with_weights(estimator: BaseEstimator) -> bool:
+    """Whether `fit` gets weights of rows: where metadata are routed, if the estimator or one in it asks for them."""
+    asked = routing_of(estimator) if get_config()["enable_metadata_routing"] else None
+    if asked is None:
+        return has_fit_parameter(estimator, "sample_weight")
+    return bool(asked.consumes("fit", ["sample_weight"]))
+
+
 def refuse_requests(estimator: BaseEstimator) -> None:
     """Refuse an estimator that asks for metadata other than sample weights."""
-    try:
-        asked = getattr(getattr(get_routing_for_object(estimator), "fit", None), "requests", {})
-    except RecursionError:  # scikit-learn 1.9.1 cannot say it of RidgeCV
-        return
+    asked = _requests(estimator, "fit")
     others = sorted(name for name, wanted in asked.items() if wanted is True and name != "sample_weight")
     if others:
         raise ValueError(f"estimator asks for the metadata {', '.join(others)}, which are not handed on to it")
+
+
+def _requests(one: object, method: str) -> dict[str, object]:
+    """Return which metadata a method of an estimator or splitter asks for."""
+    return getattr(getattr(routing_of(one), method, None), "requests", {})

@@ -14,11 +14,13 @@ from typing import Protocol, cast
 import numpy as np
 
 from bestleaf.checks import cut, shown
+from bestleaf.features.fold_scores import FoldScores
 from bestleaf.features.lookahead import LookaheadProposals
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.rave import RaveProposals
 from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset, SubsetFamily
 from bestleaf.proof.record import Choice, count_subsets
+from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.growth.proposals import RandomProposals
 
 MANY = 10**12  # counting subsets ends beyond this
@@ -297,14 +299,23 @@ class FeatureLattice:
         """Number of scores whose mean is the value of a terminal leaf; 0 if the value is not a mean of scores."""
         return self.oracle.parts
 
+    @property
+    def local_first(self) -> bool:
+        """Whether the guarantee "local" is proved before the graph is searched: values take long."""
+        return self.parts > 0
+
+    def batches(self, evaluator: Evaluator) -> FoldScores | None:
+        """Return what draws batches: scores of folds, if values are means of them."""
+        return FoldScores(self, evaluator) if self.parts else None
+
     def part(self, state: Subset, number: int) -> float:
         """Return one of the scores whose mean is the value of a terminal leaf."""
         return cast(SplitOracle, self.oracle).part(self.features_of(state), number)
 
-    def seconds(self, items: Sequence[tuple[Subset, int]]) -> float:
-        """Return about how long the scores of some terminal leaves will take; 0 if the oracle does not know."""
+    def seconds(self, item: tuple[Subset, int]) -> float:
+        """Return about how long the score of a terminal leaf on a fold will take; 0 if the oracle does not know."""
         seconds = getattr(self.oracle, "seconds", None)
-        return 0.0 if seconds is None else sum(seconds(self.features_of(state)) for state, _ in items)
+        return 0.0 if seconds is None else seconds(self.features_of(item[0]))
 
     def rough(self, state: Subset) -> float:
         """Return an estimate of the value of a terminal leaf that takes little time, or one of its scores."""

@@ -78,7 +78,7 @@ class LookaheadProposals(RaveProposals):
     def first_means(self, subsets: list[Subset], folds: int) -> list[float]:
         """Return the mean score of each subset over its first folds, -1 if the budget is spent."""
         states = [self.lattice.terminal(subset) for subset in subsets]
-        means = self.evaluator.first_means(states, folds)
+        means = self.evaluator.batches.first_means(states, folds)
         return [means.get(state, -1.0) for state in states]
 
     def finalists(self, subsets: list[Subset]) -> list[Subset]:

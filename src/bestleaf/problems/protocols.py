@@ -98,15 +98,15 @@ class Neighbourhood(Protocol):
 
 @runtime_checkable
 class Batched(Protocol):
-    """A value is the mean of several scores, for example of folds; workers can compute the scores one by one."""
+    """With `batch_size`, samples and values are computed in the problem's own way, sharing what they have in common."""
 
-    parts: int  # how many scores
+    def batches(self, evaluator: Any) -> Any:
+        """Return what draws batches, or None; the evaluator of the search has a budget, workers and a memory.
 
-    def part(self, state: Any, number: int) -> float:
-        """Return one score of a terminal state; numbers begin at 0."""
-
-    def drawn_part(self, rng: np.random.Generator) -> int | None:
-        """Return which score a sample with this stream is; None if a sample is not one of the scores."""
+        It has the methods ``samples(requests)`` and ``values(states)``, which return fewer numbers if time is over,
+        ``values_at_once(batch_size)``, ``rough(state)``, estimates of the values of some states, and the number
+        ``memory``, its bytes; see `bestleaf.features.fold_scores`.
+        """
 
 
 @runtime_checkable

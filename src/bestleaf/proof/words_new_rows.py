@@ -105,7 +105,7 @@ def almost_perfect(certificate: Certificate) -> bool:
     claim = certificate.new_rows
     return (
         claim is not None
-        and _measure(certificate) in MEASURES.values()
+        and measure_of(certificate) in MEASURES.values()
         and max((claim.score, *claim.judges.values())) >= ALMOST_PERFECT
     )
 
@@ -125,9 +125,8 @@ def answer_lines(certificate: Certificate) -> list[str]:
         lines.append(_score_line(certificate, claim))
     elif path is not None and path.folds:
         lines.append(_folds_line(path))
-    smallest = None if path is None else smallest_within_error(path)
-    if path is not None and smallest is not None:
-        lines.append(_smallest_line(path, smallest))
+    if path is not None and (smallest := smallest_in_words(path)) is not None:
+        lines.append(smallest)
     if almost_perfect(certificate):
         lines.append(ALMOST_PERFECT_WORDS)
     if claim is not None and like_guessing(claim):
@@ -142,7 +141,7 @@ def _score_line(certificate: Certificate, claim: NewRowsClaim) -> str:
     sure = f"proved by {by}" if claim.table is not None else f"estimate{errors} by {by}"
     mean = "mean of " if len(claim.judges) > 1 else ""
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
-    text = f"Score on new rows: {_measure(certificate)} {claim.score:.3f}{_span(score)} ({sure}; {mean}{judges})"
+    text = f"Score on new rows: {measure_of(certificate)} {claim.score:.3f}{_span(score)} ({sure}; {mean}{judges})"
     if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
         return f"{text}; these are all columns"
     gain = f"{claim.score - claim.all_columns:+.3f}{_span(difference, '+')}"
@@ -156,8 +155,11 @@ def _folds_line(path: Path) -> str:
     return text if row.difference is None else f"{text} Difference to all columns: {_with_error(row)}."
 
 
-def _smallest_line(path: Path, smallest: PathRow) -> str:
-    answer = next(row for row in path.rows if row.size == path.size)
+def smallest_in_words(path: Path) -> str | None:
+    """Return the smallest set within one standard error, and which sizes are as good; None without scores."""
+    smallest, answer = smallest_within_error(path), next(row for row in path.rows if row.size == path.size)
+    if smallest is None:
+        return None
     found = "no smaller set"
     if smallest.size < answer.size and answer.difference is not None:
         lost = (smallest.difference or 0.0) - answer.difference
@@ -184,12 +186,12 @@ def proved_in_short(certificate: Certificate) -> str:
         return f"Proved: {certificate.claims[0] if certificate.claims else 'nothing; the scores are estimates.'}"
     parts = ["the interval" if claim.table.sets[0] == max(claim.table.sets) else "both intervals"]
     if claim.best_other is not None and len(claim.table.sets) > 2:
-        others = f"the {len(claim.table.sets) - 1:,} sets of other sizes"
-        beaten = f"is better by more than {_most(claim.best_other)}"
-        worse = f"that each of {others} is worse by at least {_least(-claim.best_other)}"
-        parts.append(worse if claim.best_other < 0 else f"that none of {others} {beaten}")
-    models = f"models fitted to {claim.trained:,} rows and new rows like the {claim.rows:,} test rows"
-    return f"Proved with {100 * (1 - claim.delta):g} % confidence: {' and '.join(parts)}, for {models}."
+        others = f"the {len(claim.table.sets) - 1:,} other sizes"
+        best = f"no set of {others} is better by more than {_most(claim.best_other)}"
+        worse = f"every set of {others} is worse by at least {_least(-claim.best_other)}"
+        parts.append(f"that {worse if claim.best_other < 0 else best}")
+    models = f"models fitted to {claim.trained:,} rows, new rows like the {claim.rows:,} test rows"
+    return f"Proved with {100 * (1 - claim.delta):g} % confidence: {', and '.join(parts)} ({models})."
 
 
 def about_new_rows(certificate: Certificate) -> list[str]:
@@ -197,7 +199,7 @@ def about_new_rows(certificate: Certificate) -> list[str]:
     claim = certificate.new_rows
     if claim is None or claim.table is None or claim.interval is None or claim.delta is None:
         return []
-    measure, several, every = _measure(certificate), len(claim.judges) > 1, _all_columns(certificate)
+    measure, several, every = measure_of(certificate), len(claim.judges) > 1, _all_columns(certificate)
     judged = f"the mean {measure} of {len(claim.judges)} models" if several else f"the {measure}"
     low, high = claim.interval
     names = certificate.features or ()
@@ -213,7 +215,9 @@ def about_new_rows(certificate: Certificate) -> list[str]:
             above = f"between {_least(-most)} and {_most(-least)} below"
         parts.append(f"{above} that of {every}")
     if claim.best_other is not None and len(claim.table.sets) > 2:
-        others = f"{len(claim.table.sets) - 1:,} sets of other sizes"
+        many, path = len(claim.table.sets) - 1, certificate.path
+        due = many if path is None else len(path.rows) - 1
+        others = f"{many:,}{'' if many == due else f' of {due:,}'} sets of other sizes"
         if claim.best_other < 0:
             parts.append(f"at least {_least(-claim.best_other)} above that of each of the {others}")
         else:
@@ -234,7 +238,7 @@ def not_claimed_of_new_rows(certificate: Certificate) -> list[str]:
     return found
 
 
-def _measure(certificate: Certificate) -> str:
+def measure_of(certificate: Certificate) -> str:
     """Return what the score is called."""
     claim, data = certificate.new_rows, certificate.data
     if claim is not None and claim.table is not None:

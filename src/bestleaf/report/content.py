@@ -12,16 +12,16 @@ from bestleaf.proof.words_new_rows import (
     ALMOST_PERFECT_WORDS,
     almost_perfect,
     difference_word,
-    flat_around,
     intervals_of,
     like_guessing,
+    measure_of,
     outward,
+    smallest_in_words,
 )
 
 LEADING = 20  # rivals of the answer whose intervals are drawn
 LONGEST = 42  # characters of a name beside a plot
 OFTEN = 0.5  # share of folds from which on a column that is not in the answer is named
-FLAT = "Sets of {} to {} columns differ by less than one standard error: another seed may choose another of them."
 MEANINGS = {
     "better": "The chosen columns do better than all columns.",
     "same": "The chosen columns do as well as all columns.",
@@ -89,8 +89,8 @@ def cards_of(certificate: Certificate) -> list[Card]:
 def _columns_card(certificate: Certificate) -> Card:
     names = all_shown(certificate.features or ())
     levels = certificate.data.names if certificate.data else ()
-    flat = None if certificate.path is None else flat_around(certificate.path)
-    lines = () if flat is None else (FLAT.format(*flat),)
+    smallest = None if certificate.path is None else smallest_in_words(certificate.path)
+    lines = () if smallest is None else (f"{smallest}.",)
     return Card("Columns", f"{len(names)} of {len(levels)}", lines=lines, chips=tuple(names))
 
 
@@ -98,12 +98,13 @@ def _score_card(claim: NewRowsClaim, certificate: Certificate) -> Card:
     score, _ = intervals_of(claim)
     each = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
-    lines: tuple[str, ...] = (f"By {on}; mean of {each}" if len(claim.judges) > 1 else f"By {on}; {each}",)
+    lines: tuple[str, ...] = (f"By {on}; {'mean of ' if len(claim.judges) > 1 else ''}{each}",)
     if like_guessing(claim):
         lines += ("No better than guessing, as far as these rows tell: do not rely on these columns.",)
     if almost_perfect(certificate):
         lines += (ALMOST_PERFECT_WORDS,)
-    return Card("Score on new rows", f"{claim.score:.3f}", _badge(claim), _span(score), lines)
+    title = f"Score on new rows: {measure_of(certificate)}"
+    return Card(title, f"{claim.score:.3f}", _badge(claim), _span(score), lines)
 
 
 def _difference_card(claim: NewRowsClaim) -> Card:

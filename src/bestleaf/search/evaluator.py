@@ -19,9 +19,9 @@ from bestleaf.engine.records import BAD_BOUND, EXACT, INNER, LIMITED, NOISY, SAM
 from bestleaf.memory import Answers, stream_of
 from bestleaf.problems import State
 from bestleaf.search.budget import Budget
-from bestleaf.search.executors import LATE, Found, Serial, Work, draw_samples, exact_values, fold_scores
+from bestleaf.search.executors import LATE, Found, Serial, Work, draw_samples, exact_values
 from bestleaf.search.settings import checked_value
-from bestleaf.search.state import A_VALUE, SearchState
+from bestleaf.search.state import SearchState
 
 
 class Request(NamedTuple):
@@ -71,9 +71,9 @@ class Evaluator:
         self.seed = seed
         self.answers = answers
         self.rounds = 1  # rounds of the next slice
-        self.folds = getattr(self.problem, "parts", 0)  # number of scores whose mean is the value; 0: computed at once
-        self._scores: dict[tuple[State, int], float] = {}  # by state and fold
-        budget.weigh(lambda: state.next_memory() + A_VALUE * len(self._scores))
+        own = getattr(self.problem, "batches", None) if self.batch_size else None
+        self.batches: Any = None if own is None else own(self)  # draws batches in the problem's own way; see `Batched`
+        budget.weigh(lambda: state.next_memory() + getattr(self.batches, "memory", 0))
         self.executor.until(lambda: budget.hurried is not None, budget.look)
 
     @property
@@ -212,13 +212,10 @@ class Evaluator:
 
     def samples(self, requests: Sequence[Request]) -> list[float] | None:
         """Draw samples, in order; None if time was over before all were drawn: then none of them counts."""
-        scores = []  # (state, fold), if samples are scores of folds
-        if self.folds:
-            scores = [(one.state, self.problem.drawn_part(np.random.default_rng(one.seed))) for one in requests]
-        if scores and all(fold is not None for _, fold in scores):
-            found = self._fold_scores(scores)
+        if self.batches is not None:
+            found = self.batches.samples(requests)
         else:
-            found = self._remembered("sample", [(one.state, one.seed) for one in requests], draw_samples)
+            found = self.asked("sample", [(one.state, one.seed) for one in requests], draw_samples)
         if len(found) < len(requests):
             self.state.requests -= len(requests)  # they will be drawn again
             self.end_midway()
@@ -301,7 +298,7 @@ class Evaluator:
     def at_once(self) -> int:
         """How many values are computed together: a batch, or as many as the problem can do at once."""
         if self.batch_size is not None:
-            return max(1, self.batch_size // max(1, self.folds))  # takes about as long as a batch of samples
+            return self.batch_size if self.batches is None else self.batches.values_at_once(self.batch_size)
         return getattr(self.problem, "at_once", 1) if self.state.has_exact else 1
 
     def prefetch(self, states: Sequence[State]) -> None:
@@ -322,53 +319,13 @@ class Evaluator:
 
     def _values(self, states: Sequence[State]) -> Sequence[float | None]:
         """Return the values of states, computed by the executor, in order; fewer if time is over."""
-        if self.batch_size is None or not self.folds:
-            work = exact_values if self.batch_size is None else partial(self.executor.map, exact_values)
-            asked = [(state,) for state in states]
-            return self._recalled("exact", asked, lambda some: work(self.problem, [one for (one,) in some]))
-        scores = self._fold_scores([(state, fold) for state in states for fold in range(self.folds)])
-        whole = len(scores) // self.folds
-        rows = np.reshape(scores[: whole * self.folds], (whole, self.folds))
-        return [float(np.mean(row)) for row in rows]
+        if self.batches is not None:
+            return self.batches.values(states)
+        work = exact_values if self.batch_size is None else partial(self.executor.map, exact_values)
+        asked = [(state,) for state in states]
+        return self._recalled("exact", asked, lambda some: work(self.problem, [one for (one,) in some]))
 
-    def first_means(self, states: Sequence[State], folds: int) -> dict[State, float]:
-        """Return the mean score of each state over its first folds, as far as the budget goes.
-
-        Every new score counts as a warm-up sample.
-        """
-        states, seen = list(dict.fromkeys(states)), self.state.fold_scores
-        missing = [(state, fold) for state in states for fold in range(len(seen.get(state, ())), folds)]
-        while missing and self.spent() is None and self.batch_size is not None:
-            now = missing[: min(self.batch_size, self.left)]
-            missing = missing[len(now) :]
-            scores = self._fold_scores(now)
-            for (state, _), score in zip(now, scores, strict=False):
-                seen.setdefault(state, []).append(checked_value(score, "part", state))
-            self.state.warmup_samples += len(scores)
-            missing += now[len(scores) :]
-        if missing:
-            self.end_midway()
-        first = {state: seen.get(state, [])[:folds] for state in states}
-        return {state: float(np.mean(scores)) for state, scores in first.items() if len(scores) == folds}
-
-    def _fold_scores(self, items: list[tuple[State, int]]) -> list[float]:
-        """Return the score of each (state, fold), in order; fewer if time is over. Each is computed once."""
-        if len(self._scores) > 500_000:  # so many are kept
-            self._scores.clear()
-        missing = [one for one in dict.fromkeys(items) if one not in self._scores]
-        if missing:
-            self._scores.update(zip(missing, self._remembered("part", missing, fold_scores), strict=False))
-        return [self._scores[one] for one in takewhile(self._scores.__contains__, items)]
-
-    def known_scores(self) -> dict[State, list[float]]:
-        """Return the scores of all folds of the states for which all of them were computed and are remembered."""
-        found: dict[State, dict[int, float]] = {}
-        for (state, fold), score in self._scores.items():
-            found.setdefault(state, {})[fold] = float(score)
-        every = range(self.folds)
-        return {state: [one[fold] for fold in every] for state, one in found.items() if len(one) == self.folds}
-
-    def _remembered(self, kind: str, items: Sequence[tuple], work: Work[float]) -> list[float]:
+    def asked(self, kind: str, items: Sequence[tuple], work: Work[float]) -> list[float]:
         """Return the result of each item, by the executor unless it is known; fewer if time is over."""
         return self._recalled(kind, items, lambda missing: self.executor.map(work, self.problem, missing))
 
@@ -390,8 +347,8 @@ class Evaluator:
     def ensure_value(self) -> None:
         """Compute or estimate one value, if a budget ended the search before there was any.
 
-        Where a value is the mean of several scores, it is estimated from the scores computed so far, or from a single
-        one. Where it would take more than half a second, it is estimated by one sample.
+        A problem that draws batches in its own way estimates it. Where it would take more than half a second, it is
+        estimated by one sample.
         """
         state = self.state
         kind = EXACT if state.has_exact else NOISY
@@ -401,20 +358,13 @@ class Evaluator:
         if state.values or not len(leaves) or state.known.known["count"][leaves].any():
             return
         first = state.graph.states[int(leaves[0])]
-        if self.batch_size is None or not self.folds:
-            found = self._recalled("exact", [(first,)], lambda _: self._in_pieces(first, LATE))
-            if found:
-                state.take_value(first, found[0])
-            else:
-                sample = self.problem.sample(first, np.random.default_rng(self.state.seed))
-                self._guess({first: checked_value(sample, "sample", first)})
-            return
-        scores: dict[State, list[float]] = {}
-        for (one, _), score in self._scores.items():
-            scores.setdefault(one, []).append(checked_value(score, "part", one))
-        means = {one: float(np.mean(known)) for one, known in scores.items()}
-        rough = getattr(self.problem, "rough", lambda state: self.problem.part(state, 0))
-        self._guess(means or {first: checked_value(rough(first), "part", first)})
+        if self.batches is not None:
+            self._guess(self.batches.rough(first))
+        elif found := self._recalled("exact", [(first,)], lambda _: self._in_pieces(first, LATE)):
+            state.take_value(first, found[0])
+        else:
+            sample = self.problem.sample(first, np.random.default_rng(self.state.seed))
+            self._guess({first: checked_value(sample, "sample", first)})
 
     def _guess(self, rough: dict[State, float]) -> None:
         """Take over rough values of states; the best of them enters the graph."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from bestleaf.checks import shown
 from bestleaf.engine.records import UNLIMITED
-from bestleaf.problems.protocols import Batched, Exact, Problem, State
+from bestleaf.problems.protocols import Exact, Problem, State
 from bestleaf.search.budget import SecondInterrupt
 from bestleaf.search.interrupts import without_interrupts
 
@@ -51,13 +51,6 @@ def draw_samples(problem: Problem, items: Sequence[tuple[State, Sequence[int]]])
 def exact_values(problem: Exact, states: Sequence[State]) -> list[float | None]:
     """Return the exact values of states, at once if the problem can."""
     return problem.values(states) if hasattr(problem, "values") else [problem.exact(state) for state in states]
-
-
-def fold_scores(problem: Batched, items: Sequence[tuple[State, int]]) -> list[float]:
-    """Return the score of each (state, fold), at once if the problem can; the value of a state is their mean."""
-    if hasattr(problem, "part_scores"):
-        return problem.part_scores(items)
-    return [problem.part(state, number) for state, number in items]
 
 
 class Serial:
@@ -89,13 +82,11 @@ class Serial:
     def map(self, work: Work[Found], problem: object, items: Sequence[object]) -> list[Found]:
         """Return ``work(problem, items)``; fewer results if time is over."""
         found: list[Found] = []
-        at_once = getattr(problem, "parts_at_once", 1) if work is fold_scores else 1
-        for start in range(0, len(items), at_once):
-            some = items[start : start + at_once]
-            if self.over() or (work is fold_scores and self._takes_too_long(problem, some)):
+        for item in items:
+            if self.over() or self._takes_too_long(problem, item):
                 break
             try:
-                found += work(problem, some)
+                found += work(problem, [item])
             except SecondInterrupt:
                 raise
             except (BrokenExecutor, KeyboardInterrupt):  # Ctrl-C also reaches the workers of an estimator
@@ -104,10 +95,10 @@ class Serial:
                 break
         return found
 
-    def _takes_too_long(self, problem: object, items: Sequence[object]) -> bool:
-        """End the work if time would be over long before these items are done, as far as the problem can tell."""
+    def _takes_too_long(self, problem: object, item: object) -> bool:
+        """End the work if time would be over long before an item is done; ``problem.seconds(item)`` may tell."""
         left = self.left()
-        if left < inf and hasattr(problem, "seconds") and problem.seconds(items) > left + LATE:
+        if left < inf and hasattr(problem, "seconds") and problem.seconds(item) > left + LATE:
             self.ended = "max_time"
         return self.ended is not None
 

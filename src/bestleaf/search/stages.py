@@ -50,9 +50,9 @@ def evaluate_waiting(waiting: list[State], state: SearchState, evaluator: Evalua
 class LocalOptimum(Stage):
     """Evaluate all leaves one step away. If one is better than the answer by more than epsilon, it enters the graph.
 
-    Then the search goes on. Where a value is the mean of several scores, as with an estimator, values take long, and
-    this is the claim that can be afforded. So there the stage works before the graph is searched, as soon as the
-    answer has an exact value.
+    Then the search goes on. Where values take long (``problem.local_first``), as with an estimator, this is the claim
+    that can be afforded. So there the stage works before the graph is searched, as soon as the answer has an exact
+    value.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class LocalOptimum(Stage):
         if not (hasattr(problem, "neighbours") and hasattr(problem, "path_to")):
             raise ValueError("guarantee local needs a problem with the methods neighbours and path_to")
         self.problem, self.answer, self.enough = problem, answer, enough
-        self.early = getattr(problem, "parts", 0) > 0
+        self.early = getattr(problem, "local_first", False)
         self.proof: LocalClaim | None = None
         self._about: State = None  # the answer that is compared
         self._all: list[State] | None = None  # what it is compared with

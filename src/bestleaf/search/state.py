@@ -63,7 +63,6 @@ class SearchState:
         self.values: dict[State, float] = {}  # values computed so far, of states in the graph or not
         self.valueless: set[State] = set()  # terminal states that turned out to have no exact value
         self.rough: dict[State, float] = {}  # estimates, if time was over before any value was computed
-        self.fold_scores: dict[State, list[float]] = {}  # scores of the first folds of a state
         self.warmup_samples = 0  # samples that no interval uses
         self.requests = 0  # samples drawn in batches; the number of a sample gives its stream
         self.growths = 0
@@ -212,7 +211,7 @@ class SearchState:
         held += [places.get(name) for name in ("subsets", "sizes", "heads")]
         sizes = [array.nbytes for array in held if isinstance(array, np.ndarray)]
         sizes.append(getattr(self.rollouts, "memory", 0))
-        objects = 600 * len(self.graph) + A_VALUE * (len(self.values) + len(self.fold_scores))
+        objects = 600 * len(self.graph) + A_VALUE * len(self.values)
         return sum(sizes) + 2 * max(sizes) + objects + 250 * self.graph.relatives.remembered
 
     def check_fit(self) -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from copy import copy
+from numbers import Integral
 from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
 from bestleaf.features.estimator import described
-from bestleaf.features.rows import groups_digest, weights_digest
-from bestleaf.memory import Memory
+from bestleaf.features.rows import fingerprint, groups_digest, weights_digest
+from bestleaf.memory import Answers, Memory, opened
 from bestleaf.proof import record
 from bestleaf.search import Progress
 from bestleaf.search.budget import Budget
 from bestleaf.search.progress import ProgressLine
 from bestleaf.selection.data import Data
+from bestleaf.selection.space import Space
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -40,15 +44,14 @@ class Watch:
     or each time slice of the search.
     """
 
-    def __init__(
-        self, selector: BaseEstimator, X: np.ndarray, y: np.ndarray, budget: Budget, max_samples: int | None
-    ) -> None:
+    def __init__(self, selector: BaseEstimator, data: Data, budget: Budget) -> None:
         self.history: list[Note] = []
         self.stopped = False
         self._budget = budget
-        console = Console(quiet=not selector.verbose)
+        console, search = Console(quiet=not selector.verbose), selector.search
+        max_samples = None if search is None else search.max_samples
         self._line = ProgressLine(console, str, max_time=budget.max_time, max_samples=max_samples)
-        self._given = {"estimator": selector, "X": X, "y": y}
+        self._given = {"estimator": selector, "X": data.X, "y": data.y}
         self._task = None
         if hasattr(selector, "_skl_callbacks") or hasattr(selector, "_parent_callback_ctx"):
             self._task = selector._init_callback_context(max_subtasks=None)
@@ -99,6 +102,7 @@ class Fit(NamedTuple):
 
     selector: BaseEstimator
     data: Data
+    space: Space
     digest: Future[str]  # the fingerprint of the data, which takes seconds with millions of rows
     seed: int
     budget: Budget
@@ -111,19 +115,22 @@ class Fit(NamedTuple):
         names = self.data.names.tolist()
         return names if hasattr(self.selector, "feature_names_in_") else list(range(len(names)))
 
-    def about(
-        self, units: Sequence[Sequence[int]], choice: record.Choice, objective: Objective, rows: int
-    ) -> record.Data:
+    @property
+    def units(self) -> list[list[int]]:
+        """The features of each unit; a feature can be several columns of X."""
+        return [self.data.features_of(columns) for columns in self.space.units]
+
+    def about(self, objective: Objective, rows: int) -> record.Data:
         """Return what a record says of the data; a feature in none of the units becomes one that may not be chosen."""
-        data, many = self.data, len(self.data.X)
-        alone = sorted(set(range(len(data.names))).difference(*units))
+        data, space, many = self.data, self.space, len(self.data.X)
+        alone = sorted(set(range(len(data.names))).difference(*self.units))
         weights, groups = data.metadata.get("sample_weight"), data.metadata.get("groups")
         return record.Data(
             names=tuple(map(str, data.names)),
             rows=rows,
             fingerprint=self.digest.result(),
-            units=tuple(tuple(unit) for unit in (*units, *([feature] for feature in alone))),
-            choice=choice,
+            units=tuple(map(tuple, (*self.units, *([feature] for feature in alone)))),
+            choice=record.Choice(allowed=space.allowed, forced=space.forced, limit=space.limit),
             objective=objective,
             row_groups=None if groups is None else groups_digest(groups, many),
             row_weights=None if weights is None else weights_digest(weights, many),
@@ -142,10 +149,38 @@ class Fit(NamedTuple):
         return () if self.data.encoded is None else self.data.encoded.encoder.notes()
 
 
+@contextmanager
+def begun(
+    selector: BaseEstimator, data: Data, space: Space, budget: Budget, interrupted: Callable[[], bool]
+) -> Iterator[Fit]:
+    """Open the memory, show the progress, and listen to Ctrl-C and to callbacks while columns are selected."""
+    memory, watch = opened(selector.memory), Watch(selector, data, budget)
+    budget.listen(lambda: interrupted() or watch.stopped)
+    with ThreadPoolExecutor(1) as background, nullcontext() if memory is None else memory, watch:
+        digest = background.submit(fingerprint, data.X, data.y)
+        yield Fit(selector, data, space, digest, _seed(selector, memory, digest), budget, memory, watch)
+
+
+def _seed(selector: BaseEstimator, memory: Memory | None, digest: Future[str]) -> int:
+    """Return the seed given, or a random one; with a memory, that of the first such fit on these data."""
+    given = selector.random_state
+    if isinstance(given, Integral):
+        return int(given)
+    seed = int(check_random_state(given).randint(np.iinfo(np.int32).max))
+    if given is not None or memory is None:
+        return seed
+    return Answers(memory, digest.result()).seed(seed, asked_of(selector))
+
+
 def call_of(selector: BaseEstimator, seed: int) -> str:
     """Return the Python call that makes the selector again: the parameters that are not defaults, and the seed used."""
     again, given = copy(selector), {"random_state": seed, "memory": None, "verbose": 0}
     return described(again.set_params(**{name: given[name] for name in given.keys() & again.get_params(deep=False)}))
+
+
+def asked_of(selector: BaseEstimator) -> str:
+    """Return in words what the answer depends on, beside the data and the seed."""
+    return call_of(copy(selector).set_params(max_time=None, n_jobs=None), 0)
 
 
 def _encoding(settings: dict[str, Any]) -> record.Encoding:

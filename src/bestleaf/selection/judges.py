@@ -12,10 +12,9 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
-from sklearn.utils.validation import has_fit_parameter
 
 from bestleaf.checks import sentence, shown
-from bestleaf.features.estimator import ONE_THREAD, described, fitted_to, name_of, prepared
+from bestleaf.features.estimator import ONE_THREAD, described, fits_with_weights, fitted_to, name_of, prepared
 from bestleaf.features.kernels import forest
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.features.ranking import auc, concordance
@@ -301,7 +300,7 @@ class Panel:
         if "sample_weight" not in data.metadata:
             return
         for one in (judge for judge in self.judges if isinstance(judge, Fitted)):
-            if not has_fit_parameter(one.estimator, "sample_weight"):
+            if not fits_with_weights(one.estimator):
                 raise ValueError(f"sample_weight cannot be used: {one.name}.fit does not take it")
         if self.scorer is not None and not self.scorer.takes_weights:
             raise ValueError(f"sample_weight cannot be used: scoring {self.scoring} does not take it")

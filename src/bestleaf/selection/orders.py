@@ -30,17 +30,7 @@ class Forest:
         # Steps of the grid of real targets on each side of 0.
         self.unit = np.abs(part.y).max() / 2.0**30 if part.real else 1.0
         self.targets = np.rint(part.y / self.unit).astype(np.int64)
-        self.scratch = forest.Scratch(
-            row=np.empty(known, np.int64),
-            target=np.empty(known, np.int64),
-            code=np.empty(known, np.uint8),
-            new_row=np.empty(new, np.int64),
-            stack=np.empty((2 * depth + 2, 5), np.int64),
-            total=np.empty(outputs),
-            left=np.empty(outputs),
-            shuffled=np.empty(0, np.int64),
-            state=np.empty(1, np.uint64),
-        )
+        self.scratch = forest.Scratch.of(known, new, outputs, depth)
 
     def grown(self, units: Units, trees: int, tried: int, seed: int, *, predict: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the importance of each unit, and the predictions [new rows, outputs] of a forest on some units."""

@@ -24,8 +24,7 @@ from bestleaf.features.scoring import chosen_score, scorer_name
 from bestleaf.features.stages import EveryLeaf, SmallerAnswer, SubsetsOfAnswers
 from bestleaf.proof import record
 from bestleaf.proof.build import gap_of_subsets, star
-from bestleaf.proof.text import first_of, part_name
-from bestleaf.proof.text import shown as name_shown
+from bestleaf.proof.text import part_name
 from bestleaf.search import Progress, Search
 from bestleaf.search.answer import EvaluatedLeaf
 from bestleaf.search.ask_tell import Inside
@@ -36,10 +35,9 @@ from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import Stage
 from bestleaf.selection.data import Data, votes_of
 from bestleaf.selection.fit import Fit, Note
-from bestleaf.selection.space import Space
+from bestleaf.selection.views import ROOM, EvaluatedSubset, EvaluatedSubsets
 
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
-ROOM = 256 * 2**20  # bytes that the graph of a search may take
 MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
 
 
@@ -92,35 +90,6 @@ class SearchOptions(BaseEstimator):
         self.proposal = proposal
 
 
-class EvaluatedSubset(NamedTuple):
-    """A subset of features with its exact value."""
-
-    features: tuple[str | int, ...]  # names, or numbers if the data have no names
-    score: float
-    size: int  # how many features, a group counting as one
-
-
-class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
-    """Every subset evaluated exactly, best first, printed as its ten best.
-
-    ``pandas.DataFrame(selector.evaluated_)`` is a table of all of them.
-    """
-
-    def __str__(self) -> str:
-        lines = [f"{one.score:.4f}  {first_of([name_shown(str(name)) for name in one.features])}" for one in self[:10]]
-        more = [f"and {len(self) - 10:,} more"] if len(self) > 10 else []
-        return "\n".join([*lines, *more]) or "no subset was evaluated"
-
-    __repr__ = __str__
-
-    def by_size(self) -> dict[int, EvaluatedSubset]:
-        """Return the best subset of each size, smallest size first; a group counts as one."""
-        found: dict[int, EvaluatedSubset] = {}
-        for subset in self:
-            found.setdefault(subset.size, subset)
-        return dict(sorted(found.items()))
-
-
 class Searched(NamedTuple):
     """What a selector tells of a search."""
 
@@ -143,7 +112,7 @@ def searched(fit: Fit) -> Searched:
 
 def lattice_of(fit: Fit) -> FeatureLattice:
     """Return the lattice of the subsets that may be chosen."""
-    oracle, space = oracle_of(fit.selector, fit.data, fit.seed), Space.of(fit.selector, fit.data)
+    oracle, space = oracle_of(fit.selector, fit.data, fit.seed), fit.space
     excluded = set(range(len(space.units))).difference(space.everything)
     return FeatureLattice(
         oracle,
@@ -335,7 +304,7 @@ class Selection:
             state.values if state.has_exact else means,
             state.rollouts.global_rave_sums,
             float(leaf.lower if leaf.exact or rough is None else rough),
-            search.evaluator.known_scores(),
+            {} if search.evaluator.batches is None else search.evaluator.batches.known(),
         )
 
     @classmethod
@@ -397,11 +366,10 @@ class Selection:
     def certificate(self) -> record.Certificate:
         """Return the record, with what a report also shows."""
         lattice, fit, names = self.lattice, self.fit, [str(name) for name in self.fit.data.names]
-        units = [self.features_of((unit,)) for unit in range(len(lattice.groups))]
         return structs.replace(
             self.found,
             features=tuple(names[feature] for feature in self.features_of(self.answer)),
-            data=fit.about(units, lattice.choice(), objective_of(lattice.oracle), len(fit.data.X)),
+            data=fit.about(objective_of(lattice.oracle), len(fit.data.X)),
             told=self._told(names),
         )
 

@@ -3,90 +3,44 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from msgspec import structs
 from numpy.typing import ArrayLike
 from rich.console import Console
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils._set_output import _get_output_config
+from sklearn.utils import Tags
+from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.checks import moved, whole
-from bestleaf.encoding import TableEncoder, pandas_frame, takes_missing
-from bestleaf.encoding.frames import selected_columns
+from bestleaf.columns import TableEncoder, pandas_frame
+from bestleaf.columns.frames import selected_columns
+from bestleaf.features.estimator import fits_with_weights, fitted_to, routing_of
 from bestleaf.features.neighbours import NeighbourVotes
-from bestleaf.features.rows import fingerprint
 from bestleaf.features.scoring import chosen_score
-from bestleaf.memory import Answers, Memory, opened
+from bestleaf.memory import Memory
 from bestleaf.proof import record
 from bestleaf.proof.record import Certificate
-from bestleaf.proof.words import unsettled_in_words
-from bestleaf.proof.words_new_rows import intervals_of
+from bestleaf.scikit import HasMethods, Interval, StrOptions, fit_context, output_of, takes_missing
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
-from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_data, warn
-from bestleaf.selection.fit import CallbackSupportMixin, Fit, Watch, call_of
-from bestleaf.selection.searched import ROOM, Searched, SearchOptions, searched
-
-OF_ONE_ESTIMATOR = ("predict", "score")  # methods
+from bestleaf.selection.data import GONE, METADATA, Data, FeatureGroups, checked_fit_data, warn
+from bestleaf.selection.fit import CallbackSupportMixin, Fit, asked_of, begun
+from bestleaf.selection.searched import Searched, SearchOptions, searched
+from bestleaf.selection.space import Space
+from bestleaf.selection.views import Path, Scores, at_size, cv_results_of, early_end, ranking_of_path, ranking_of_scores
 
 
 def _has_one_estimator(selector: BestLeafSelector) -> bool:
     """Whether there is one estimator that can be fitted to the selected columns."""
     return hasattr(selector.estimator, "predict")
-
-
-class PathRow(NamedTuple):
-    """The set of one size; scores are nan where they are not known."""
-
-    size: int  # how many columns, a group counting as one
-    features: tuple[str | int, ...]  # names, or numbers if the data have no names
-    difference: float  # to all columns: mean over judges and folds, smoothed over neighbouring sizes
-    standard_error: float  # of this difference, corrected for rows that folds share
-    score: float  # mean over judges and folds
-
-
-class Path(tuple[PathRow, ...]):
-    """The path by size; the last row is all columns. ``pandas.DataFrame(selector.path_)`` makes it a table."""
-
-    def at(self, size: int) -> PathRow:
-        """Return the row of a size; if there is none, that of the nearest smaller size."""
-        smaller = [row for row in self if row.size <= size]
-        if not smaller:
-            raise ValueError(f"size must be at least {self[0].size}, the smallest of the path, got {size}")
-        return smaller[-1]
-
-    @classmethod
-    def of(cls, path: record.Path, labels: Mapping[str, str | int]) -> Path:
-        """Return the path of a record; `labels` has the label of each name."""
-        found = []
-        for row in path.rows:
-            scores = [_number(one) for one in (row.difference, row.standard_error, row.score)]
-            found.append(PathRow(row.size, tuple(labels[name] for name in row.features), *scores))
-        return cls(found)
-
-    def __str__(self) -> str:
-        lines = [f"{'size':>5} {'to all':>8} {'± s.e.':>7} {'score':>8}  columns"]
-        for row in self:
-            lines.append(
-                f"{row.size:>5} {row.difference:+8.4f} {row.standard_error:7.4f} {row.score:8.4f}  "
-                + ", ".join(map(str, row.features))
-            )
-        return "\n".join(lines).replace("nan", "   ")
-
-    __repr__ = __str__
 
 
 class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
@@ -144,7 +98,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Threads, or processes for estimators of your own; the answer does not depend on it.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
-    memory : path or Memory, default=None
+    memory : path-like or Memory, default=None
         A file in which scores of folds and values of subsets are kept. The same fit after a kill, Ctrl-C or `max_time`
         finds them there and ends as if it had never been stopped.
     verbose : int, default=0
@@ -239,20 +193,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "search": [SearchOptions, None],
     }
 
-    @moved(
-        **dict.fromkeys(
-            ("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"
-        ),
-        **{name: f"search=SearchOptions({name}=...)" for name in SearchOptions().get_params()},
-        test_set="bestleaf.validate(selector, X_test, y_test) after the fit",
-        forced="include",
-        forbidden="exclude",
-        prefer_small="parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
-        score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
-        checkpoint="memory='run.db', a file of answers that the same fit goes on from",
-        max_memory="max_features or exclude; the memory beside the data is limited anyway",
-        n_repeats="several fits with different values of random_state",
-    )
+    @moved(**GONE, **{name: f"search=SearchOptions({name}=...)" for name in SearchOptions().get_params()})
     def __init__(
         self,
         estimator: BaseEstimator | Sequence[BaseEstimator] | None = None,
@@ -306,7 +247,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 params[name] = defaults[name]()
         return super().set_params(**params)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, **metadata: ArrayLike | None) -> BestLeafSelector:
         """Select columns. Ctrl-C gives the answer known so far, at any time; pressed again, it ends at once.
 
@@ -324,50 +265,26 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         budget = Budget(max_time=self.max_time)
         with deferred_interrupt() as interrupted:
-            self._check_together()
-            memory, data = opened(self.memory), checked_fit_data(self, X, y, metadata)
-            watch = Watch(self, data.X, data.y, budget, None if self.search is None else self.search.max_samples)
-            budget.listen(lambda: interrupted() or watch.stopped)
-            with ThreadPoolExecutor(1) as background, nullcontext() if memory is None else memory, watch:
-                digest = background.submit(fingerprint, data.X, data.y)
-                seed = seed_of(self) if memory is None else self._remembered_seed(memory, digest.result())
-                task = Fit(self, data, digest, seed, budget, memory, watch)
-                found = searched(task) if self.choose == "training" else chosen(task)
-            self._set(task, found)
+            data = checked_fit_data(self, X, y, metadata)
+            space = Space.of(self, data)
+            with begun(self, data, space, budget, interrupted) as fit:
+                found = searched(fit) if self.choose == "training" else chosen(fit)
+            self._set(fit, found)
             self._tell()
         return self
 
-    def _check_together(self) -> None:
-        """Refuse keywords that do not go with `choose`."""
-        training = self.choose == "training"
-        for name in ("n_features_to_select", "holdout") if training else ("search",):
-            if getattr(self, name) is not None:
-                other = "new_data" if training else "training"
-                raise ValueError(f"{name} needs choose={other!r}, got choose={self.choose!r}")
-
-    def _remembered_seed(self, memory: Memory, digest: str) -> int:
-        """Return the seed; of a fit without one, that of the first such fit on these data."""
-        if self.random_state is not None:
-            return seed_of(self)
-        return Answers(memory, digest).seed(seed_of(self), self._call())
-
-    def _call(self) -> str:
-        """Return in words what the answer depends on, beside the data and the seed."""
-        return call_of(copy(self).set_params(max_time=None, n_jobs=None), 0)
-
-    def _set(self, task: Fit, found: Searched | Certificate) -> None:
+    def _set(self, fit: Fit, found: Searched | Certificate) -> None:
         """Set the attributes; `_data` are the rows given, which are not pickled."""
         for name in ("evaluated_", "history_", "feature_scores_", "training_score_", "cv_results_", "estimator_"):
             self.__dict__.pop(name, None)  # an earlier fit may have set it
-        self._data, self._seed, self._asked = task.data, task.seed, self._call()
-        self.encoder_ = None if task.data.encoded is None else task.data.encoded.encoder
-        self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
-        self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
+        self._data, self._seed, self._asked = fit.data, fit.seed, asked_of(self)
+        self.encoder_ = None if fit.data.encoded is None else fit.data.encoded.encoder
+        self.levels_, self.notes_ = ({}, ()) if self.encoder_ is None else (self.encoder_.levels_, self.encoder_.notes_)
         if isinstance(found, Searched):
             self.evaluated_, self.history_, self.feature_scores_ = found.evaluated, found.history, found.feature_scores
             found = found.certificate
         self._answer(found)
-        if _has_one_estimator(self) and task.budget.spent() is None:
+        if _has_one_estimator(self) and fit.budget.spent() is None:
             self.estimator_ = self._refitted()
 
     def _answer(self, found: Certificate) -> None:
@@ -375,55 +292,18 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         assert found.data is not None
         assert found.features is not None
         self.certificate_ = found
-        names = {name: number for number, name in enumerate(found.data.names)}
         labels = np.asarray(getattr(self, "feature_names_in_", np.arange(self.n_features_in_)))
-        columns = [names[name] for name in found.features]
-        self.support_ = np.isin(np.arange(len(labels)), columns)
-        self.subset_, self.n_features_ = labels[columns], len(columns)
-        self.path_ = None
-        if found.search is not None:
-            self._set_training(found)
+        label_of, chosen_ones = dict(zip(found.data.names, labels, strict=True)), {*found.features}
+        self.support_ = np.array([name in chosen_ones for name in found.data.names])
+        self.subset_, self.n_features_ = labels[self.support_], int(self.support_.sum())
+        scores = Scores.of(found, self.n_features_to_select)
+        self.score_, self.score_interval_, self.difference_, self.difference_interval_ = scores
+        if found.path is None:
+            self.path_, self.training_score_ = None, self.score_
+            self.ranking_ = ranking_of_scores(self.support_, self.feature_scores_)
         else:
-            self._set_new_data(found, {name: labels[number] for name, number in names.items()})
-
-    def _set_training(self, found: Certificate) -> None:
-        """Set the scores of a search on the rows given."""
-        told, claim = found.told, found.search
-        assert told is not None
-        assert claim is not None
-        self.score_ = self.training_score_ = _number(told.training_score)
-        self.score_interval_ = (claim.lower, claim.upper)
-        self.difference_, self.difference_interval_ = self.score_ - _number(told.all_features), None
-        others = np.argsort(np.where(np.isnan(self.feature_scores_), np.inf, -self.feature_scores_), kind="stable")
-        self.ranking_ = np.ones(len(self.support_), int)
-        self.ranking_[others[~self.support_[others]]] = np.arange(2, 2 + (~self.support_).sum())
-
-    def _set_new_data(self, found: Certificate, labels: dict[str, str | int]) -> None:
-        """Set the scores of a choice for new rows; the estimates of the path if there is no score on new rows."""
-        path, claim = found.path, found.new_rows
-        assert path is not None
-        self.path_ = Path.of(path, labels)
-        row = next(row for row in path.rows if row.size == path.size)
-        asked = path.asked and path.size == self.n_features_to_select
-        known = (row.score, row.difference) if asked else (None, None)  # of a set that they have chosen it is too high
-        self.score_, self.difference_ = map(_number, known)
-        self.score_interval_ = self.difference_interval_ = None
-        if claim is not None:
-            self.score_, self.difference_ = claim.score, claim.score - claim.all_columns
-            self.score_interval_, self.difference_interval_ = intervals_of(claim)
-        first = {name: row.size for row in reversed(path.rows) for name in row.features}
-        first |= dict.fromkeys(found.features or (), 0)
-        places = [first.get(str(name), np.inf) for name in labels]
-        self.ranking_ = np.unique(places, return_inverse=True)[1].ravel() + 1
-        self.cv_results_ = {
-            "n_features": np.array([row.size for row in path.rows]),
-            "mean_test_score": np.array([_number(row.score) for row in path.rows]),
-            "mean_difference": np.array([_number(row.difference) for row in path.rows]),
-            "difference_error": np.array([_number(row.standard_error) for row in path.rows]),
-        }
-        for place, judge in enumerate(path.judges):
-            by_judge = [row.judges[place] if row.judges else np.nan for row in path.rows]
-            self.cv_results_[f"difference_{judge}"] = np.array(by_judge)
+            self.path_, self.cv_results_ = Path.of(found.path, label_of), cv_results_of(found.path)
+            self.ranking_ = ranking_of_path(found)
 
     def at_size(self, size: int) -> BestLeafSelector:
         """Return a fitted selector that selects the set of another size of the path, without a new choice.
@@ -438,26 +318,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         found = self.certificate_
-        if self.path_ is None or found.path is None or found.data is None or found.told is None:
+        if found.path is None:
             raise ValueError("at_size needs a path: fit with choose='new_data'")
-        size = whole("size", size, 1)
-        if size > (most := self.path_[-1].size):
-            raise ValueError(f"size must be at most {most}, the number of columns, got {size}")
-        row = self.path_.at(size)
-        if row.size > found.data.choice.limit:
-            limit = f"{found.data.choice.limit}, the largest number of columns that may be chosen"
-            raise ValueError(f"size must be at most {limit}, got {size}")
-        if row.size != size:
-            warn(f"the path has no set of size {size}; this is its set of size {row.size}, the next smaller one")
-        if row.size == found.path.size:
-            return self._with(found)
-        features = next(one.features for one in found.path.rows if one.size == row.size)
-        path, told = structs.replace(found.path, size=row.size, asked=True), structs.replace(found.told, without={})
-        return self._with(structs.replace(found, features=features, path=path, told=told, new_rows=None, checksum=None))
-
-    def _with(self, found: Certificate) -> BestLeafSelector:
-        """Return a fitted selector that answers with another record about the same data."""
-        other = copy(self)
+        other, found = copy(self), at_size(found, whole("size", size, 1))
+        if (got := found.path.size) != size:  # type: ignore[union-attr]
+            warn(f"the path has no set of size {size}; this is its set of size {got}, the next smaller one")
         other._data = getattr(self, "_data", None)
         other._answer(found)
         if found.features != self.certificate_.features:
@@ -466,7 +331,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def __getattr__(self, name: str) -> Any:
         """Say what an attribute needs that is not there."""
-        if name in OF_ONE_ESTIMATOR and "estimator" in self.__dict__ and not _has_one_estimator(self):
+        if name in ("predict", "score") and "estimator" in self.__dict__ and not _has_one_estimator(self):
             raise AttributeError(f"{name} needs one estimator: BestLeafSelector(estimator=...)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -475,19 +340,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = self.certificate_
         if self.verbose > 1:
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
-        by = {
-            "interrupted": "Ctrl-C or a callback",
-            "exhausted": f"The memory for the graph, {ROOM // 2**20} MB, or the loss of all workers",
-        }.get(found.reason, found.reason)
-        if found.path is not None and found.reason != "settled":
-            path, answer = found.path, "" if found.path.folds else ": nothing is known yet, so it is all columns"
-            warn(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds{answer}", ConvergenceWarning)
-        elif found.search is not None and not found.settled and found.local is None:
-            warn(
-                f"{by} ended the search before it was settled. {unsettled_in_words(found)} Give it more time or "
-                f"samples, or a larger epsilon than {self.epsilon:g}.",
-                ConvergenceWarning,
-            )
+        if ended := early_end(found, self.epsilon):
+            warn(ended, ConvergenceWarning)
 
     def _refitted(self) -> BaseEstimator:
         """Return the one estimator, fitted to the selected columns of all rows given."""
@@ -495,12 +349,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if data is None:
             raise ValueError("predict needs the rows of the fit, which are not kept in a file: fit again")
         weights = data.metadata.get("sample_weight")
-        given = (
-            {}
-            if weights is None or not has_fit_parameter(self.estimator, "sample_weight")
-            else {"sample_weight": weights}
-        )
-        return clone(self.estimator).fit(data.X[:, data.columns_of(np.flatnonzero(self.support_))], data.y, **given)
+        given = {} if weights is None or not fits_with_weights(self.estimator) else {"sample_weight": weights}
+        return fitted_to(data.X[:, data.columns_of(np.flatnonzero(self.support_))], data.y, self.estimator, **given)
 
     def _model_and_columns(self, X: ArrayLike) -> tuple[BaseEstimator, np.ndarray]:
         """Return the estimator on the selected columns, and these columns of X as numbers."""
@@ -527,7 +377,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return model.predict(columns)
 
     @available_if(_has_one_estimator)
-    def score(self, X: ArrayLike, y: ArrayLike, **metadata: ArrayLike | None) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the score, by the measure of the fit, of the estimator on the selected columns.
 
         Parameters
@@ -536,14 +386,15 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             The columns that `fit` has seen.
         y : array-like of shape (n_samples,)
             Labels or real targets.
-        **metadata
-            ``sample_weight``, if the scorer takes it.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows, if the scorer takes them.
         """
         model, columns = self._model_and_columns(X)
         objective, scoring = self.certificate_.data.objective, self.scoring  # type: ignore[union-attr]
         if scoring is None and isinstance(objective, record.Panel):
             scoring = "roc_auc_ovr" if objective.classes > 2 and objective.scoring == "roc_auc" else objective.scoring
-        return float(chosen_score(self.estimator, scoring).of(model, columns, np.asarray(y), **metadata))
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(chosen_score(self.estimator, scoring).of(model, columns, np.asarray(y), **weights))
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the selected columns of X; with `encode`, as they are, in a data frame of the same library.
@@ -557,7 +408,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             return super().transform(X)
         support = self.get_support()
         validate_data(self, X, skip_check_array=True, reset=False)
-        asked_for = _get_output_config("transform", estimator=self)["dense"]
+        asked_for = output_of(self)
         return selected_columns(pandas_frame(X) if asked_for == "pandas" else X, support)
 
     def _get_support_mask(self) -> np.ndarray:
@@ -566,6 +417,22 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in super().__getstate__().items() if name != "_data"}  # the rows stay here
+
+    def get_metadata_routing(self) -> MetadataRequest | MetadataRouter:
+        """Return what metadata `fit` takes: rows' groups and weights, and weights for the estimators that ask for them.
+
+        Where scikit-learn routes metadata, `sample_weight` is asked for of the selector, for scores, and of every
+        estimator given: ``BestLeafSelector(model.set_fit_request(sample_weight=True)).set_fit_request(...)``.
+        """
+        own, router = super().get_metadata_routing(), MetadataRouter(owner=self)
+        router.add_self_request(own)
+        given = self.estimator if isinstance(self.estimator, list | tuple) else [self.estimator]
+        asked = {f"estimator{place}": routing_of(one) for place, one in enumerate(given) if hasattr(one, "fit")}
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        for name, one in asked.items():
+            if one is not None:
+                router.add(method_mapping=to_fit, **{name: one})
+        return router if any(asked.values()) else own
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -588,16 +455,3 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Return what a notebook shows below the diagram of scikit-learn."""
         found = getattr(self, "certificate_", None)
         return "" if found is None else f'<div class="bestleaf-certificate">{found._repr_html_()}</div>'
-
-
-def seed_of(selector: BestLeafSelector) -> int:
-    """Return the seed of a selector: the one given, or a random one."""
-    given = selector.random_state
-    if isinstance(given, Integral):
-        return int(given)
-    return int(check_random_state(given).randint(np.iinfo(np.int32).max))
-
-
-def _number(given: float | None) -> float:
-    """Return a number; nan if it is not known."""
-    return np.nan if given is None else float(given)
