@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf import NeighbourVotes
-from bestleaf.encoding import TableEncoder
-from bestleaf.encoding.transformer import EncodedRows
+from bestleaf.columns import TableEncoder
+from bestleaf.columns.encoder import EncodedRows
 from bestleaf.memory import Answers, Memory
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Joblib

@@ -140,7 +140,8 @@ def on_test_rows(
         blocks = _blocks(data, split, panel.task, seed)
         return _estimate(partial(claim, why_no_proof=why), part, panel, asked, blocks)
     others = [one for one in sets[1:] if tuple(sorted(one)) not in asked]
-    for one in others[: max(0, room(width, len(split.aside), len(split.kept)) - len(asked))]:
+    others = others[: max(0, room(width, len(split.aside), len(split.kept)) - len(asked))]
+    for one in others:
         if budget is not None and budget.spent():
             break
         known.append(_predicted(panel, part, one))
@@ -152,7 +153,7 @@ def on_test_rows(
         all_columns=float(scores[0 if answer == every else 1].mean()),
         judges=dict(zip(panel.names, scores[0].tolist(), strict=True)),
         delta=delta,
-        **proved(rows, delta, matching)._asdict(),
+        **proved(rows, delta, matching, len(others))._asdict(),
     )
 
 

@@ -35,10 +35,9 @@ from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import Stage
 from bestleaf.selection.data import Data, votes_of
 from bestleaf.selection.fit import Fit, Note
-from bestleaf.selection.views import EvaluatedSubset, EvaluatedSubsets
+from bestleaf.selection.views import ROOM, EvaluatedSubset, EvaluatedSubsets
 
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
-ROOM = 256 * 2**20  # bytes that the graph of a search may take
 MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
 
 

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.impute import SimpleImputer
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.checks import listed, one_of, shown
-from bestleaf.encoding.columns import (
+from bestleaf.columns.frames import pandas_frame
+from bestleaf.columns.kinds import (
     CATEGORY,
     LEFT_OUT,
     NOT_USED,
@@ -24,8 +25,8 @@ from bestleaf.encoding.columns import (
     in_categories,
     read_column,
 )
-from bestleaf.encoding.frames import pandas_frame, takes_missing
 from bestleaf.proof.text import counted
+from bestleaf.scikit import check_feature_names_in, takes_missing
 
 AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
@@ -218,7 +219,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the numeric columns: ``colour=red`` for a level, ``when.year`` for a part of a date."""
         check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
+        check_feature_names_in(self, input_features)
         return np.array([one for names in self.groups_.values() for one in names], object)
 
     @property
