@@ -30,6 +30,7 @@ _NAMES = {  # by the module that defines them
     "engine.rules": ("Rule",),
     "features.estimator": ("EstimatorOracle",),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
+    "paper.runs": ("experiment",),
     "paper.fuse": ("FuseResult", "fuse_search"),
     "paper.uct": ("UCTResult", "uct_search"),
     "problems": ("Problem",),

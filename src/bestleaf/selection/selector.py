@@ -269,8 +269,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             data = checked_fit_data(self, X, y, metadata)
             space = Space.of(self, data)
             with begun(self, data, space, budget, interrupted) as fit:
-                found = searched(fit) if self.choose == "training" else chosen(fit)
-            self._set(fit, found)
+                self._set(fit, searched(fit) if self.choose == "training" else chosen(fit))
             self._tell()
         return self
 
@@ -282,8 +281,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.encoder_ = None if fit.data.encoded is None else fit.data.encoded.encoder
         self.levels_, self.notes_ = ({}, ()) if self.encoder_ is None else (self.encoder_.levels_, self.encoder_.notes_)
         if isinstance(found, Searched):
-            self.evaluated_, self.history_, self.feature_scores_ = found.evaluated, found.history, found.feature_scores
-            found = found.certificate
+            self.evaluated_, self.history_ = found.evaluated(fit.labels), fit.watch.history
+            self.feature_scores_ = found.feature_scores
+            found = found.certificate()
         self._answer(found)
         if _has_one_estimator(self) and fit.budget.spent() is None:
             self.estimator_ = self._refitted()
@@ -321,9 +321,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = self.certificate_
         if found.path is None:
             raise ValueError("at_size needs a path: fit with choose='new_data'")
-        other, found = copy(self), at_size(found, whole("size", size, 1))
+        found = at_size(found, whole("size", size, 1))
         if (got := found.path.size) != size:  # type: ignore[union-attr]
             warn(f"the path has no set of size {size}; this is its set of size {got}, the next smaller one")
+        return self._with(found)
+
+    def _with(self, found: Certificate) -> BestLeafSelector:
+        """Return a fitted selector that answers with another record about the same data."""
+        other = copy(self)
         other._data = getattr(self, "_data", None)
         other._answer(found)
         if found.features != self.certificate_.features:
