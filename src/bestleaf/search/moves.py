@@ -23,7 +23,8 @@ class Begun:
     """A problem that begins at another state."""
 
     def __init__(self, problem: Any, state: State) -> None:
-        self.problem, self._state = problem.problem if isinstance(problem, Begun) else problem, state
+        self.problem: Any = problem.problem if isinstance(problem, Begun) else problem
+        self._state = state
 
     def root(self) -> State:
         """Return the state where play is now."""
