@@ -124,7 +124,8 @@ def aspects(content):
             "score": new["score"],
         }
         found |= {"low": interval[0], "high": -interval[1], "gain": gain[0], "loss": -gain[1]}
-        found |= {"best other": -(1 if new["best_other"] is None else new["best_other"])}
+        compared = new["table"] and new["table"]["sets"]
+        found |= {f"best other of {compared}": -(1 if new["best_other"] is None else new["best_other"])}
         found |= {"like guessing unsaid": new["guessing"] is None}
         found |= {f"judge {name}": score for name, score in new["judges"].items()}
     elif content["path"] is not None:

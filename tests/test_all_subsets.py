@@ -35,7 +35,7 @@ def test_numbers_are_the_order_of_sorted_tuples(units, most):
     subsets = sorted(subset for size in range(1, most + 1) for subset in combinations(range(units), size))
     assert numbering.total == len(subsets) == count_subsets(range(units), (), most, 10**6)
     found = [tuple(np.flatnonzero(row)) for row in numbering.members(np.arange(numbering.total))]
-    assert found == subsets == [numbering.units(number) for number in range(numbering.total)]
+    assert found == subsets == numbering.units(np.arange(numbering.total))
     seen = {()}
     for subset in subsets:  # it shares all but the end with one before it
         assert subset[:-1] in seen

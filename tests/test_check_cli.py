@@ -233,6 +233,16 @@ def test_a_forged_table_is_refused(certified, change):
     assert bestleaf("verify", "forged.json", "--data", "t.csv").code in (1, 4)
 
 
+def test_a_table_without_the_estimator_of_its_values_is_refused(shop):
+    shop.to_csv("t.csv", index=False)
+    options = ("--estimator", "logistic", "--max-features", "1", "--certificate", "e.json", *QUICK)
+    assert bestleaf("select", "t.csv", "--target", "bought", *options).code == 0
+    assert bestleaf("verify", "e.json", "--data", "t.csv").code == 0
+    found = Certificate.load("e.json")
+    forged = replace(found, table=replace(found.table, estimator=None), checksum=None)
+    assert "must name the estimator whose scores are the values" in str(verify_table(forged, shop))
+
+
 def test_a_certificate_says_how_the_table_was_made(certified):
     certificate = Certificate.load("c.json")
     assert certificate.told.notes == ("id numbers the rows; left out of the search.", "city: 3 categories")

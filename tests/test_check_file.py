@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import os
 import random
 import re
@@ -172,3 +173,64 @@ def test_random_changes_never_end_in_a_traceback_and_never_say_more():
             report = check.check(mutated(content, rng))
             assert report.holds or report.reason
             assert report.reason.isascii()
+
+
+# ---- what only a closer look finds
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Return a choice that test rows compared with five other sets."""
+    return next(content_of(one.certificate) for one in of_choices(0) if one.name == "choice test rows of classes")
+
+
+def test_a_seed_that_is_none_is_refused_at_once(judged):
+    for seed in ("0", 0.5, 2**32, -1, True, None):  # looking for a text in a range would take minutes
+        report = check.check(changed(judged, ("path", "seed"), seed))
+        assert report.reason == "new_rows: seed of the path does not follow from the other fields"
+
+
+def test_whoever_drops_the_last_rivals_gains_nothing_by_it_and_it_is_told(judged):
+    table, new = judged["new_rows"]["table"], judged["new_rows"]
+    assert "none of 5 of 5 other sets" in check.check(judged).lines[1]
+    fewer = changed(judged, ("new_rows", "table"), {**table, "sets": table["sets"][:5], "gains": table["gains"][:4]})
+    fewer["reason"] = "max_time"
+
+    def least(share):  # half of delta is for differences, half of that for all columns
+        evidence, level = sum(table["score"][0]) / 2, new["delta"] / 8
+        gains = check.ends_of(table["gains"][0], evidence, level, check.OF_DIFFERENCE)[0]
+        shares = [
+            check.ends_of(gain, evidence, new["delta"] / 4 / share, check.OF_DIFFERENCE) for gain in table["gains"][1:4]
+        ]
+        return 1 - 2 * min(gains, *(low for low, _ in shares))
+
+    assert least(3) < least(4) < new["best_other"]
+    report = check.check(changed(fewer, ("new_rows", "best_other"), least(3)))
+    assert "an interval of new rows must have in it" in report.reason
+    report = check.check(changed(fewer, ("new_rows", "best_other"), least(4)))
+    assert "none of 4 of 5 other sets" in report.lines[1]
+    assert "why the work ended" in report.taken_as_written[0]
+    assert "must be by all judges, about the sets of the path" in check.check({**fewer, "reason": "settled"}).reason
+
+
+def test_an_end_of_an_interval_may_be_too_tight_by_a_billionth_and_no_more():
+    content = content_of(SAMPLED)
+    follows = 0
+    for place, leaf in enumerate(content["search"]["leaves"]):
+        if leaf["exact"] or not leaf.get("lower_evidence") or leaf["lower"] == 0:
+            continue
+        share, evidence = leaf["share"], leaf["lower_evidence"]
+        low, high = leaf["lower"], evidence[1] / evidence[0]
+        for _ in range(60):  # the largest end that follows
+            middle = (low + high) / 2
+            fine = check.betting("lower", middle, share, evidence)
+            low, high = (middle, high) if fine else (low, middle)
+        before = low - 1.1 * check.CLOSE  # follows without the margin
+        count, weights = evidence[0], evidence[check.WEIGHTS]
+        logs = [
+            sum(w * math.log1p(bet * (node / before - 1)) for node, w in zip(check.GRID, weights, strict=True) if w)
+            for bet in check.BETS
+        ]
+        assert check.log_mean(logs) >= math.log(2 / share), (place, count)
+        follows += 1
+    assert follows > 3

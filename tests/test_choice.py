@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf import NeighbourVotes
-from bestleaf.encoding import TableEncoder
-from bestleaf.encoding.transformer import EncodedRows
+from bestleaf.columns import TableEncoder
+from bestleaf.columns.encoder import EncodedRows
 from bestleaf.memory import Answers, Memory
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Joblib
 from bestleaf.selection import tasks
-from bestleaf.selection.choice import Rule, all_columns, choose, sizes_of
+from bestleaf.selection.choice import Rule, choose, sizes_of
 from bestleaf.selection.data import Data
 from bestleaf.selection.judges import Panel
 from test_orders import made, space_of
@@ -43,22 +43,21 @@ class Steps(Budget):
         return "max_time" if self.steps < 0 else None
 
 
-def same(one, other):
-    return all(
-        np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b
-        for a, b in zip(astuple(one), astuple(other), strict=True)
-    )
+def curve_of(path):
+    """Return the differences to all columns, [judges, sizes]."""
+    return np.array([row.judges for row in path.rows]).T
 
 
 @pytest.mark.parametrize(("task", "classes"), [("classification", 2), ("classification", 3), ("regression", 0)])
 def test_the_columns_that_matter_are_chosen(task, classes):
     found = chosen(made(task, rows=240, columns=14, classes=classes), nested=False)
     assert {2, 5, 7} <= {*found.units}
-    assert found.size <= 5
+    assert found.path.size <= 5
     assert found.reason == "settled"
-    assert found.curve.shape == found.score.shape == (3, len(found.sizes))
-    assert (found.curve[:, -1] == 0).all()
-    assert found.folds == found.folds_planned == 15
+    assert curve_of(found.path).shape == (3, len(found.path.rows))
+    assert (curve_of(found.path)[:, -1] == 0).all()
+    assert all(row.score is not None and row.standard_error is not None for row in found.path.rows)
+    assert found.path.folds == found.path.folds_planned == 15
 
 
 ESTIMATORS = [None, NeighbourVotes(n_neighbors=3), LogisticRegression(), [None, LogisticRegression()]]
@@ -71,21 +70,23 @@ def test_any_budget_gives_an_answer_that_its_own_curve_stands_for(estimator, row
     """Not below all columns by more than the tolerance, and no smaller admissible size is at least as good."""
     found = chosen(made(rows=rows, columns=10, seed=rows), estimator, budget=Steps(steps), nested=False)
     assert found.reason == ("settled" if steps > 10**6 else "max_time")
-    if not found.folds:
+    path = found.path
+    if not path.folds:
         assert found.units == tuple(range(10))
-        assert found.method == "all columns"
+        assert path.order == "all_columns"
         return
-    mean, place = found.curve.mean(axis=0), found.sizes.index(found.size)
-    allowed = found.curve.min(axis=0) + np.maximum(mean, 0) / 2 >= -0.005
-    assert mean[place] >= -found.tolerance
+    curve, place = curve_of(path), [row.size for row in path.rows].index(path.size)
+    mean = curve.mean(axis=0)
+    allowed = curve.min(axis=0) + np.maximum(mean, 0) / 2 >= -0.005
+    assert mean[place] >= -path.tolerance
     assert not (allowed & (mean >= mean[place]))[:place].any()
-    assert set(found.units) == set(found.order[: found.size])
+    assert set(found.units) == set(found.order[: path.size])
 
 
 def test_more_time_finishes_more_folds_of_the_same_ones():
     data = made(rows=80)
     found = [chosen(data, budget=Steps(steps), nested=False) for steps in (60, 500, 1000, 10**9)]
-    folds = [one.folds for one in found]
+    folds = [one.path.folds for one in found]
     assert folds == sorted(folds)
     assert folds[0] < folds[-1] == 15
 
@@ -93,8 +94,8 @@ def test_more_time_finishes_more_folds_of_the_same_ones():
 def test_without_time_a_limit_still_holds():
     data = made()
     assert len(chosen(data, space=space_of(9, limit=4), budget=Steps(0)).units) == 4
-    assert chosen(data, n_features=2, budget=Steps(100)).asked
-    assert chosen(data, n_features=2, budget=Steps(100)).size == 2
+    assert chosen(data, n_features=2, budget=Steps(100)).path.asked
+    assert chosen(data, n_features=2, budget=Steps(100)).path.size == 2
 
 
 def test_order_of_columns_and_of_classes_changes_nothing():
@@ -105,13 +106,13 @@ def test_order_of_columns_and_of_classes_changes_nothing():
     one, two = chosen(data), chosen(other, space=replace(space_of(10), names=names))
     assert {f"x{unit}" for unit in one.units} == {names[unit] for unit in two.units}
     assert [f"x{unit}" for unit in one.order] == [names[unit] for unit in two.order]
-    np.testing.assert_array_equal(one.curve, two.curve)
+    np.testing.assert_array_equal(curve_of(one.path), curve_of(two.path))
     assert one.nested == two.nested
 
 
 def test_several_workers_give_the_same_answer():
     data = made(rows=60, columns=8)
-    assert same(chosen(data), chosen(data, workers=Joblib(2, "threads")))
+    assert chosen(data) == chosen(data, workers=Joblib(2, "threads"))
 
 
 def test_a_memory_replays_what_was_done_before(tmp_path, monkeypatch):
@@ -120,12 +121,12 @@ def test_a_memory_replays_what_was_done_before(tmp_path, monkeypatch):
         answers = Answers(memory, "data and panel")
         cut = chosen(data, budget=Steps(300), memory=answers)
         whole = chosen(data, memory=answers)
-        assert cut.folds < whole.folds
-        assert same(whole, chosen(data))
-        assert not same(whole, chosen(data, memory=answers, seed=1))
-        assert same(chosen(data, NeighbourVotes()), chosen(data, NeighbourVotes(), memory=answers))
+        assert cut.path.folds < whole.path.folds
+        assert whole == chosen(data)
+        assert whole != chosen(data, memory=answers, seed=1)
+        assert chosen(data, NeighbourVotes()) == chosen(data, NeighbourVotes(), memory=answers)
         monkeypatch.setattr(tasks, "do", None)
-        assert same(whole, chosen(data, memory=answers))
+        assert whole == chosen(data, memory=answers)
 
 
 def test_limits_forced_units_and_sizes_asked_for():
@@ -135,8 +136,8 @@ def test_limits_forced_units_and_sizes_asked_for():
     assert len(found.units) <= 3
     assert 4 not in found.order
     assert found.order[0] == 8
-    assert found.sizes[-1] == 8
-    assert chosen(data, n_features=7, nested=False).size == 7
+    assert found.path.rows[-1].size == 8
+    assert chosen(data, n_features=7, nested=False).path.size == 7
     with pytest.raises(ValueError, match="n_features_to_select must be from 1 to 9, got 10"):
         chosen(data, n_features=10)
 
@@ -178,7 +179,7 @@ def test_rows_of_a_group_are_in_one_fold():
 
 def test_the_users_folds_are_used():
     data = made(rows=60)
-    assert chosen(data, folds=KFold(4)).folds_planned == 4
+    assert chosen(data, folds=KFold(4)).path.folds_planned == 4
     assert chosen(data, folds=ShuffleSplit(3, random_state=0)).nested is not None
     with pytest.raises(ValueError, match="cv"):
         chosen(data, folds=[(np.arange(3), np.arange(1000))])
@@ -201,7 +202,7 @@ def test_any_scorer_judges_real_targets(scoring):
     for estimator in (None, Ridge()):
         found = chosen(data, estimator, scoring, nested=False)
         assert {2, 5, 7} <= {*found.units}
-        assert found.size <= 5
+        assert found.path.size <= 5
 
 
 def test_weights_count_in_the_scores():
@@ -211,10 +212,8 @@ def test_weights_count_in_the_scores():
     X[wrong, 0] = data.y[wrong]
     weighted = data._replace(X=X, metadata={"sample_weight": np.where(wrong, 0.0, 1.0)})
     assert 5 in chosen(weighted, nested=False).units
-    assert (
-        chosen(weighted, nested=False).score[:, -1].mean()
-        != chosen(data._replace(X=X), nested=False).score[:, -1].mean()
-    )
+    one, two = (chosen(some, nested=False).path.rows[-1].score for some in (weighted, data._replace(X=X)))
+    assert one != two
     with pytest.raises(ValueError, match="sample_weight cannot be used"):
         chosen(weighted, KNeighborsClassifier())
 
@@ -240,7 +239,7 @@ def test_ctrl_c_ends_with_what_is_known():
         if threading.current_thread() is threading.main_thread():
             found = chosen(made(rows=60), budget=budget, tell=press)
             assert found.reason == "interrupted"
-            assert 0 < found.folds < found.folds_planned
+            assert 0 < found.path.folds < found.path.folds_planned
 
 
 def test_progress_is_told():
@@ -251,9 +250,8 @@ def test_progress_is_told():
 
 
 def test_all_columns_where_nothing_can_be_scored():
-    data = made()
-    found = all_columns(space_of(9, limit=5), Panel.of(None, None, data))
-    assert (found.size, found.folds, found.nested) == (5, 0, None)
+    found = chosen(made(), space=space_of(9, limit=5), folds=[])
+    assert (found.path.size, found.path.folds, found.nested) == (5, 0, None)
 
 
 def test_sizes_are_dense_where_they_are_small():

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bestleaf import TableEncoder
-from bestleaf.encoding import EncodedRows, pandas_frame
+from bestleaf.columns import EncodedRows, pandas_frame
 
 ROWS = 40
 ONE = pd.DataFrame({"a": [1.0]})

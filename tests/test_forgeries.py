@@ -505,6 +505,9 @@ def fewer_rivals(content, rng):
     new["table"]["gains"].pop(gone - 1)
     if rng.random() < 0.5:
         scored_again(content)
+    if rng.random() < 0.5:  # as if time had been over
+        content["reason"] = "max_time"
+    return ENDED
 
 
 def impossible_path(content, rng):

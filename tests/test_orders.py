@@ -124,16 +124,12 @@ def plain_forest(codes, targets, new, classes, tried, leaf, depth, seed, trees):
     return importance, out
 
 
-@pytest.mark.parametrize("classes", [1, 3])
+@pytest.mark.parametrize("classes", [1, 3, 25])
 def test_the_forest_is_that_of_plain_python(classes):
     rng = np.random.default_rng(3)
     codes, new = (rng.integers(0, 9, (5, rows)).astype(np.uint8) for rows in (40, 11))
-    targets = rng.integers(0, 3 if classes > 1 else 100, 40)
-    scratch = forest.Scratch(
-        *(np.empty(40, np.int64), np.empty(40, np.int64), np.empty(40, np.uint8), np.empty(11, np.int64)),
-        *(np.empty((12, 5), np.int64), np.empty(classes), np.empty(classes), np.empty(5, np.int64)),
-        np.empty(1, np.uint64),
-    )
+    targets = rng.integers(0, classes if classes > 1 else 100, 40)
+    scratch = forest.Scratch.of(40, 11, classes, 5)._replace(shuffled=np.empty(5, np.int64))
     table, shape = forest.Table(codes, np.arange(5), targets, new), forest.Shape(classes, 3, 2, 5)
     importance, out = np.zeros(5), np.zeros((11, classes))
     for some in ((0, 3), (3, 7)):  # in two batches

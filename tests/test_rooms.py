@@ -1,6 +1,7 @@
 """The order of the rooms: a module imports only from its own room and from rooms before it."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -15,8 +16,9 @@ ROOMS = (  # lowest first
     ("proof",),
     ("engine",),
     ("search",),
-    ("encoding",),
+    ("scikit",),
     ("features",),
+    ("columns",),
     ("selection",),
     ("tables",),
     ("report",),
@@ -90,6 +92,48 @@ def test_only_one_module_imports_numba():
         )
     ]
     assert users == ["engine/compile.py"]
+
+
+def test_only_one_module_imports_what_scikit_learn_keeps_private():
+    private = re.compile(r"sklearn(\.\w+)*\._|sklearn[\w.]* import .*\b_")
+    users = {
+        str(file.relative_to(HOUSE))
+        for file in HOUSE.rglob("*.py")
+        for node in parsed(file)
+        if isinstance(node, ast.ImportFrom) and private.match(ast.unparse(node).removeprefix("from "))
+    }
+    assert users == {"scikit.py"}
+
+
+WITHOUT_PRIVATE_PARTS = """
+import builtins
+
+real = builtins.__import__
+
+def refusing(name, globals=None, locals=None, fromlist=(), level=0):
+    private = "._" in name or any(one.startswith("_") for one in fromlist or ())
+    if name.startswith("sklearn") and private and globals["__name__"] == "bestleaf.scikit":
+        raise ImportError(f"{name} is private")
+    return real(name, globals, locals, fromlist, level)
+
+builtins.__import__ = refusing
+import pandas as pd
+from bestleaf import BestLeafSelector
+frame = pd.DataFrame({"a": [1.5, 2, 3, 4] * 10, "b": list("uvuw") * 10})
+found = BestLeafSelector(encode="auto", random_state=0).set_output(transform="pandas").fit(frame, [0, 0, 1, 1] * 10)
+assert list(found.transform(frame)) == ["a"], found.subset_
+assert found.encoder_.get_feature_names_out(["a", "b"]).tolist() == ["a", "b=u", "b=v", "b=w"]
+try:
+    found.encoder_.get_feature_names_out(["a", "c"])
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_the_selector_works_without_the_private_parts_of_scikit_learn():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PRIVATE_PARTS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == "input_features is not equal to feature_names_in_\n"
 
 
 def test_the_loop_fits_on_a_screen():

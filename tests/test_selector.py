@@ -285,6 +285,19 @@ def test_keywords_of_one_way_are_refused_in_the_other(linear):
 # ---- budgets, Ctrl-C, memory
 
 
+def test_without_time_a_part_of_the_rows_drawn_by_the_seed_is_scored():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(16_000, 3))
+    y = X[:, 0] + rng.normal(size=16_000) > 0
+    X, y = X[np.argsort(y, kind="stable")], np.sort(y)  # sorted by target
+    with pytest.warns(ConvergenceWarning, match="max_time ended the choice"):
+        found = BestLeafSelector(random_state=0, max_time=1e-6).fit(X, y)
+    claim = found.certificate_.new_rows
+    assert (claim.trained, claim.rows, found.certificate_.data.rows) == (10_000, 4_000, 12_000)
+    assert claim.interval[0] > 0.7
+    assert verify(found.certificate_, X, y)
+
+
 def test_less_time_is_a_prefix_of_the_folds(linear, clock):
     X, y = linear.data[:, :8], linear.target
     whole = BestLeafSelector(random_state=0, cv=3).fit(X, y)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bestleaf import paper, problems, report, tables, testing
-    from bestleaf.encoding import TableEncoder
+    from bestleaf.columns import TableEncoder
     from bestleaf.engine.bounds import Bound, Rate
     from bestleaf.engine.rules import Rule
     from bestleaf.features.neighbours import NeighbourVotes
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 
 _NAMES = {  # by the module that defines them
-    "encoding": ("TableEncoder",),
+    "columns": ("TableEncoder",),
     "engine.bounds": ("Bound", "Rate"),
     "engine.rules": ("Rule",),
     "features.estimator": ("EstimatorOracle",),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
+    "paper.runs": ("experiment",),
     "paper.fuse": ("FuseResult", "fuse_search"),
     "paper.uct": ("UCTResult", "uct_search"),
     "problems": ("Problem",),

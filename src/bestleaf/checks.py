@@ -45,10 +45,10 @@ def cut(text: str, most: int) -> str:
     return f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
-def listed(names: Iterable[object], most: int = 10) -> str:
+def listed(names: Iterable[object]) -> str:
     """Return the first names of a list, as many as fit into a sentence, and how many more there are."""
     every, found = list(names), list[str]()
-    for name in every[:most]:
+    for name in every[:10]:
         text = cut(shown(name), LONGEST_LIST // 2)
         if found and len(", ".join([*found, text])) > LONGEST_LIST:
             break

@@ -114,9 +114,6 @@ def select(
         *(memory, scoring, cv, choose, epsilon, delta, n_jobs, random_state),
     )
     typed = {name: value for name, value in zip(KEYWORDS, given, strict=True) if value is not None}
-    with at_once():
-        from bestleaf.tables.select import select_from_table
-
     settings: dict[str, Any] = {"n_jobs": -1, "random_state": 0, "verbose": 1, **read_settings(config), **typed}
     if "epsilon" in typed and settings.get("choose") != "training":
         raise ValueError(f"--epsilon needs --choose training, got {epsilon:g} without it")
@@ -128,6 +125,9 @@ def select(
     named = [*settings.get("include", ()), *(name for group in groups for name in group)]
     table = options.table(name for name in named if isinstance(name, str))
     console = Console(quiet=not settings["verbose"])
+    with Console(stderr=True).status("Beginning"), at_once():
+        from bestleaf.tables.select import select_from_table
+
     if explain:
         tell_notes(console, table)
     else:

@@ -70,10 +70,10 @@ class Numbering:
             size += taken
         return found
 
-    def units(self, number: int) -> tuple[int, ...]:
-        """Return the units of the subset with this number, those that are always in included."""
-        added = self.allowed[self.members(np.array([number]))[0]]
-        return tuple(np.sort(np.concatenate([self.forced, added])).tolist())
+    def units(self, numbers: np.ndarray) -> list[tuple[int, ...]]:
+        """Return the units of the subsets with these numbers, those that are always in included."""
+        members, forced = self.members(numbers), self.forced.tolist()
+        return [tuple(sorted([*forced, *self.allowed[one].tolist()])) for one in members]
 
     def columns(self, members: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:
         """Return [subsets, columns]: which columns subsets have, given by their members; units have `groups`."""
@@ -160,12 +160,12 @@ class Exhaustion:
     def values(self) -> dict[Subset, float]:
         """Return the values of the best subsets and of the best of each size, by units."""
         there = self.by_size != NOBODY
-        numbers = np.concatenate([self.best, self.by_size[there]]).tolist()
+        numbers = np.concatenate([self.best, self.by_size[there]])
         values = np.concatenate([self.best_values, self.size_values[there]]).tolist()
-        return {self.numbering.units(number): value for number, value in zip(numbers, values, strict=True)}
+        return dict(zip(self.numbering.units(numbers), values, strict=True))
 
     def progress(self) -> Progress:
         """Return the progress now; nothing is known of the gap before all subsets are done."""
         done, gap = self.evaluated, 0.0 if self.complete else 1.0
-        best = self.lattice.terminal(self.numbering.units(int(self.best[0])))
+        best = self.lattice.terminal(self.numbering.units(self.best[:1])[0])
         return Progress(0, done, 0, self.numbering.total, gap, best, self.budget.seconds, done)

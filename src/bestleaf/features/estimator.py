@@ -16,16 +16,15 @@ from numpy.typing import ArrayLike
 from sklearn import config_context, get_config
 from sklearn import model_selection as splitters
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
-from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from bestleaf.checks import moved, sentence, shown
-from bestleaf.encoding import takes_missing
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.rows import checked_weights
 from bestleaf.features.scoring import Scoring, chosen_score, corrected_error
+from bestleaf.scikit import takes_missing
 from bestleaf.search.executors import LATE
 
 DEFAULT_FOLDS = 5
@@ -277,7 +276,7 @@ def fixed_splitter(
 
 def groups_for(cv: splitters.BaseCrossValidator, given: ArrayLike | None, rows: int) -> np.ndarray | None:
     """Return the groups of the rows that a splitter splits by; refuse groups that it would not use."""
-    by_groups, name = isinstance(cv, GroupsConsumerMixin), type(cv).__name__
+    by_groups, name = _requests(cv, "split").get("groups") is True, type(cv).__name__
     if given is None:
         if by_groups:
             raise ValueError(f"groups must be given to fit, because {name} splits by them, got None")
@@ -347,7 +346,7 @@ def keep_to_one_thread(estimator: BaseEstimator) -> None:
             estimator.set_params(**{name: 1})
 
 
-def routing_of(estimator: BaseEstimator) -> MetadataRequest | MetadataRouter | None:
+def routing_of(estimator: Any) -> MetadataRequest | MetadataRouter | None:
     """Return what metadata an estimator asks for; None if scikit-learn cannot say it."""
     try:
         return get_routing_for_object(estimator)
@@ -365,7 +364,12 @@ def fits_with_weights(estimator: BaseEstimator) -> bool:
 
 def refuse_requests(estimator: BaseEstimator) -> None:
     """Refuse an estimator that asks for metadata other than sample weights."""
-    asked = getattr(getattr(routing_of(estimator), "fit", None), "requests", {})
+    asked = _requests(estimator, "fit")
     others = sorted(name for name, wanted in asked.items() if wanted is True and name != "sample_weight")
     if others:
         raise ValueError(f"estimator asks for the metadata {', '.join(others)}, which are not handed on to it")
+
+
+def _requests(one: object, method: str) -> dict[str, object]:
+    """Return which metadata a method of an estimator or splitter asks for."""
+    return getattr(getattr(routing_of(one), method, None), "requests", {})

@@ -1,13 +1,8 @@
 """Check a certificate of bestleaf from its file alone: `python check.py certificate.json` needs nothing but Python.
 
 Exit code 0: what it claims follows from its numbers, apart from what is printed as not checked. 1: refused, with the
-reason. 2: it cannot be read. What writes certificates shares no code with this file.
-
-A certificate holds if every field has its form and the checksum is right; every interval of a leaf follows from its
-evidence at its share of delta, and the shares sum to at most delta; the interval of the answer and the gap follow from
-the leaves by the bounds of the nodes; a settled answer has a gap of at most epsilon; and the other claims (one step
-away, all subsets, new rows) follow from their numbers. Numbers computed again may differ by CLOSE: an end of an
-interval may be too tight by CLOSE and a gap by twice as much. Gaps are printed rounded up to six digits, which is more.
+reason. 2: it cannot be read. docs/certificate.md says without code when a certificate holds. An end of an interval may
+be too tight by CLOSE, and no more; the gap that is printed has MARGIN for this and is rounded up.
 """
 
 from __future__ import annotations
@@ -20,6 +15,7 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import chain, pairwise, repeat
 from math import ceil, comb, exp, isclose, isfinite, log, log1p, sqrt
 from operator import mul
@@ -27,8 +23,9 @@ from types import SimpleNamespace as Part  # a part of a certificate: its fields
 from typing import Any, NamedTuple
 
 LARGEST = 256 * 10**6  # bytes of a file that is read
-CLOSE = 1e-9
+CLOSE, MARGIN = 1e-9, 1e-8
 STOP = -1  # ends the label of a complete subset
+text_of = partial(json.dumps, sort_keys=True, separators=(",", ":"))  # two labels are the same if this is the same
 
 # ---- the form: every field of every part with its kind; `name?` may be missing. `[K]` is a list of kind K, `{K}` named
 # values, `K?` null or K, `<part>` a part, `a|b` one of two texts; the others are in KINDS.
@@ -194,16 +191,18 @@ def follows(bound: str, side: str, value: float, share: float, evidence: Sequenc
 
 
 def betting(side: str, value: float, share: float, evidence: Sequence[float]) -> bool:
-    """Whether the mean capital of the bets against `value` has reached 2 / share; beyond the value it is larger."""
+    """Whether the mean capital of the bets against what is CLOSE beyond `value` has reached 2 / share."""
     count, total, weights = evidence[0], evidence[1], evidence[WEIGHTS]
-    if not 0 < value < 1 or (value > total / count) == (side == "lower") or min(weights) < 0:
+    if (value > total / count) == (side == "lower") or min(weights) < 0:
         return False
+    if not 0 < (value := value + (CLOSE if side == "upper" else -CLOSE)) < 1:
+        return True
     used = [(node, weight) for node, weight in zip(GRID, weights, strict=True) if weight]
     spread = (sum(weights), count), (sum(node * weight for node, weight in used), total)
     gains = [((node / value if side == "lower" else (1 - node) / (1 - value)) - 1, weight) for node, weight in used]
     capital = log_mean([sum([weight * log1p(bet * gain) for gain, weight in gains]) for bet in BETS])
     fits = all(isclose(*both, rel_tol=CLOSE, abs_tol=CLOSE) for both in spread)
-    return fits and capital >= log(2 / share) - CLOSE * max(1.0, count)
+    return fits and capital >= log(2 / share)
 
 
 def log_mean(logs: Sequence[float]) -> float:
@@ -387,8 +386,8 @@ class Graph:
         right = answer in self.children[0] if arm else not self.two_player and not self.children[answer]
         need(right or self.search.plan is not None, f"the answer must be a {'child of the root' if arm else 'leaf'}")
         below = {*searched([answer], self.children)[0]}
-        inside = {json.dumps(leaf.label): leaf.terminal for leaf in self.leaves if leaf.node in below}
-        gaps = [leaf.upper - low for leaf in self.leaves if json.dumps(leaf.label) not in inside]
+        inside = {text_of(leaf.label): leaf.terminal for leaf in self.leaves if leaf.node in below}
+        gaps = [leaf.upper - low for leaf in self.leaves if text_of(leaf.label) not in inside]
         if self.two_player or self.graph.chance is not None:
             others = [child for child in self.children[0] if child != answer]
             gaps = [high - lower[one] if 0 in self.opponent else upper[one] - low for one in others]
@@ -431,8 +430,8 @@ def searched(starts: Iterable[int], edges: Sequence[Iterable[int]]) -> list[list
 def check_local(c: Part) -> None:
     """Check that all candidates one step away are listed, and that none is better by more than epsilon."""
     local, label = c.local, c.search.graph.labels[c.search.answer]
-    exact = {json.dumps(leaf.label): leaf.lower for leaf in c.search.leaves if leaf.exact}
-    mine, values = exact.get(json.dumps(label)), {json.dumps(one.label): one.value for one in local.compared}
+    exact = {text_of(leaf.label): leaf.lower for leaf in c.search.leaves if leaf.exact}
+    mine, values = exact.get(text_of(label)), {text_of(one.label): one.value for one in local.compared}
     need(mine is not None and c.search.task == "leaf", "a claim one step away needs the exact value of a best leaf")
     same = all(abs(value - exact.get(name, value)) <= CLOSE for name, value in values.items())
     need(same and len(values) == len(local.compared), "a candidate one step away has two values, or is listed twice")
@@ -476,8 +475,7 @@ def check_path(c: Part, choice: Choice) -> None:
 # Test rows are matched at random into trials: one row of every class, or two rows with different targets. The level of
 # a trial is how many judges are right; the mean level is the score on new rows. Whoever bets a fixed part of a capital
 # of 1 on every trial that the mean is above a candidate has at most 1 in expectation if it is not, also on average over
-# matchings: candidates against which it reaches 1 / level are excluded, wrongly with that probability. A bet is made
-# for a variance: of a score that of the candidates in a cell, of a difference two that are typical.
+# matchings: it reaches 1 / level with at most the probability `level`, and what it reaches it against is excluded.
 MATCHINGS, LOWEST = 50, 1e-9
 EDGES = (LOWEST, *(1 / (1 + exp(-step / 4)) for step in range(-16, 36)), 1.0)
 OF_SCORE = [(first, last, [2 / (first + last) - 1]) for first, last in pairwise(EDGES)]  # candidates and variances
@@ -493,10 +491,10 @@ def check_new_rows(c: Part, choice: Choice) -> None:
     estimate = (nested, data.row_groups, data.row_weights, *map(data.objective.get, ("grouped", "weighted")))
     right = {
         "score": abs(sum(judges) / len(judges) - new.score) <= CLOSE,
-        "seed of the path": nested or given or c.path["seed"] in range(2**32),
+        "seed of the path": nested or given or (KINDS["count"](c.path["seed"]) and c.path["seed"] < 2**32),
         "fingerprint": given == (new.fingerprint is not None),
         "judges": c.path is None or c.path["judges"] in ([], [*new.judges]),
-        "trained": new.trained < data.rows >= new.rows if nested else new.trained == data.rows,
+        "trained": new.trained < data.rows >= new.rows if nested else new.trained <= data.rows,
         "all_columns": size < every or abs(new.score - new.all_columns) <= CLOSE,
         "range of the scores": measure is None or all(0 <= one <= 1 for one in (new.score, new.all_columns, *judges)),
         "guessing": measure in (None, "accuracy") or new.guessing == 0.5,
@@ -532,18 +530,17 @@ def check_trials(c: Part, size: int, every: int) -> None:
         need(fine, "every trial must have one of its levels in every set")
     evidence, delta = most * (1 if single else 0.5), new.delta
     written = [(new.interval, new.score, ends_of(table.score, evidence, delta / 4, OF_SCORE))]
-    others, found, lows = table.gains, [0.0, 0.0], list[float]()
+    gains, found, lows, others = table.gains, [0.0, 0.0], list[float](), len(due) - len(first)  # judged or not
     if size < every:
-        first, *others = others
         level, delta = delta / (8 if others else 4), delta / 2
-        found = [2 * end - 1 for end in ends_of(first, evidence, level, OF_DIFFERENCE)]
-        lows = found[:1]
+        found = [2 * end - 1 for end in ends_of(gains[0], evidence, level, OF_DIFFERENCE)]
+        lows, gains = found[:1], gains[1:]
     written.append((new.difference_interval, new.score - new.all_columns, found))
-    lows += [2 * ends_of(gain, evidence, delta / 2 / len(others), OF_DIFFERENCE)[0] - 1 for gain in others]
+    lows += [2 * ends_of(gain, evidence, delta / 2 / others, OF_DIFFERENCE)[0] - 1 for gain in gains]
     need((new.best_other is None) == (not lows), "best_other must be written if there are other sets")
     written += [([-1.0, new.best_other], new.best_other, [-1.0, -min(lows)])] if lows else []
     for (low, high), score, (least, most) in written:
-        fine = low <= min(least, score) + CLOSE and high >= max(most, score) - CLOSE
+        fine = low <= min(least, score) and high >= max(most, score)
         need(fine, f"an interval of new rows must have in it {score:.6g} and, by the trials, {least:.6g} to {most:.6g}")
 
 
@@ -597,7 +594,7 @@ def content_of(path: str) -> dict[str, Any]:
 def checksum(content: dict[str, Any]) -> str:
     """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
     kept = {name: value for name, value in content.items() if name != "checksum"}
-    return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(text_of(kept).encode()).hexdigest()
 
 
 def check(content: dict[str, Any], *, own_bound: tuple[str, Bound] | None = None) -> Report:
@@ -616,9 +613,9 @@ def checked(c: Part, digest: str, own: tuple[str, Bound] | None) -> tuple[list[s
     need(c.checksum in (None, digest), "the checksum is not that of the content: something was changed")
     lines = [f"Every field has its form{'' if c.checksum is None else ', the checksum is right'}."]
     taken = ["times, counts of samples and values, seed, why the work ended, version, and what a report also shows"]
-    about_data = c.features, c.path, c.new_rows, c.all_subsets, c.table
     need(c.format_version == 4 and (c.search or c.path or c.new_rows), "a certificate of format 4 must claim something")
-    need(c.data or not any(about_data), "without data there are no columns, no path and no new rows")
+    fine = c.data or not (c.features or c.path or c.new_rows or c.all_subsets or c.table)
+    need(fine, "without data there are no columns, no path and no new rows")
     need(c.search or not (c.local or c.all_subsets), "without a search there is no other claim about it")
     choice = check_data(c) if c.data else None
     if c.search is not None:
@@ -631,8 +628,11 @@ def checked(c: Part, digest: str, own: tuple[str, Bound] | None) -> tuple[list[s
         check_new_rows(c, choice)
         if new.table is not None:
             sure = f"With probability at least 1 - {new.delta:g} the score on new rows is in {new.interval}"
-            lines.append(f"{sure}, and minus that of all columns in {new.difference_interval}.")
+            others = f"none of {len(new.table.sets) - 1} of {len(c.path['rows']) - 1 if c.path else 1} other sets"
+            others = "" if new.best_other is None else f"; {others} is better by more than {new.best_other}"
+            lines.append(f"{sure}, and minus that of all columns in {new.difference_interval}{others}.")
         kept = f"the trials of {new.rows:,} {new.how}, that they are like new rows and had no part in the choice"
+        kept += ", its seed and its end" if new.how[0] == "t" else ""
         taken.append(kept if new.table else f"the score on new rows, an estimate without proof ({new.why_no_proof})")
         taken.append("the score of guessing, apart from that by AUC and concordance")
     taken += ["rows, names and objective of the data, what may be chosen, how the table was read"] if c.data else []
@@ -659,7 +659,8 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     sure = "for certain" if found["exact"] == many else sure
     open_ended = sum(not leaf.terminal for leaf in search.leaves)
     grew = f" (the graph grew, {open_ended:,} are unfinished and count as random play below them)" if graph.grew else ""
-    gap, label = max(0.0, ceil(search.gap * 1e6) / 1e6), shown(c.features or graph.labels[search.answer])
+    gap = search.gap + (MARGIN if found["exact"] < many else 0.0)
+    gap, label = max(0.0, ceil(gap * 1e6) / 1e6), shown(c.features or graph.labels[search.answer])
     lines = [f"Of {many:,} candidates examined{grew} none is better than {label} by more than {gap:g}, {sure}."]
     if c.all_subsets is not None and choice is not None:
         check_all_subsets(c, choice)
@@ -686,9 +687,8 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
 def main(arguments: Sequence[str]) -> int:
     """Check the file that is named; return 0 if it holds, 1 if it is refused, 2 if it cannot be read."""
     try:
-        (path,) = arguments
-        report = check(content_of(path))
-    except (OSError, ValueError, RecursionError) as error:
+        report = check(content_of(*arguments))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         print(f"Usage: python check.py certificate.json. It cannot be read: {shown(str(error), 200)}", file=sys.stderr)
         return 2
     lines = [*report.lines, *(f"Not checked: {one}." for one in report.taken_as_written)]

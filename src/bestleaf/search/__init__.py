@@ -73,7 +73,7 @@ _KEYWORDS = """
     n_jobs : int, default=None
         Workers of joblib that draw the samples of a batch (the problem must be picklable for processes); the answer
         does not depend on it. ``joblib.parallel_config`` chooses other backends, Dask among them.
-    memory : path, default=None
+    memory : path-like, default=None
         A file in which answers of the problem are kept: exact values, and samples drawn in Python. The same call after
         a kill finds them there, goes on where it was and ends as if it had never been stopped; with seed=None it has
         the seed of the first time. Samples drawn in kernels are cheap and are drawn again. Another call on the same

@@ -10,19 +10,21 @@ before the slow one. Without a finished fold the answer is all columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
+from msgspec import structs
 
 from bestleaf.features.scoring import corrected_error
 from bestleaf.memory import Answers
-from bestleaf.proof.record import NewRowsClaim
+from bestleaf.proof.record import NewRowsClaim, Path, PathRow
 from bestleaf.search.budget import Budget
 from bestleaf.search.executors import Serial
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, numbered, rounds_of, rows_to_choose_by
-from bestleaf.selection.judges import Panel
+from bestleaf.selection.judges import Panel, finite
 from bestleaf.selection.nested import Ring
 from bestleaf.selection.orders import ORDERS, pooled
 from bestleaf.selection.space import Space
@@ -100,25 +102,12 @@ class Rule(NamedTuple):
         return int(np.argmax((differences.mean(axis=1) * width).sum(axis=1)))
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """The answer, and what it follows from."""
 
     units: tuple[int, ...]  # the answer
-    size: int  # how many they are
     order: tuple[int, ...]  # all units that may be chosen, best first; forced ones first
-    method: str  # how the order was found: "elimination", "forward", or "all columns" if no fold was finished
-    sizes: tuple[int, ...]  # that were scored; the last one is that of all units, even if there is a lower limit
-    sets: tuple[tuple[int, ...], ...]  # the units of each size
-    curve: np.ndarray  # [judges, sizes] difference to all columns: mean over the folds, smoothed over sizes
-    score: np.ndarray  # [judges, sizes] mean score over the folds
-    error: np.ndarray  # [sizes] corrected standard error of the mean over judges of the difference to all columns
-    judges: tuple[str, ...]  # their names
-    folds: int  # that were finished
-    folds_planned: int
-    tolerance: float  # how much score a smaller set may cost
-    asked: bool  # whether the size was asked for
-    chosen_in_folds: np.ndarray  # [units] in which share of the folds their own order and curve would choose the unit
+    path: Path  # the set of each size; the last one is that of all units, even if there is a lower limit
     nested: NewRowsClaim | None  # the honest score; None if it was not asked for or time was over
     reason: Reason
 
@@ -203,8 +192,7 @@ def choose(
     with workers:
         honest = _work(run, curves, rounds, ring, in_units=not panel.in_thousandths)
     ended = "settled" if run.count == many else budget.spent() or "interrupted"
-    found = _answer(curves, own, panel, honest, cast(Reason, ended))
-    return _renumbered(found, numbers, len(space.units))
+    return _answer(curves, plan, numbers, honest, cast(Reason, ended))
 
 
 def _work(
@@ -230,90 +218,63 @@ def _work(
     return honest
 
 
-def _answer(curves: Curves, space: Space, panel: Panel, honest: NewRowsClaim | None, ended: Reason) -> Chosen:
-    """Return the answer of the folds that are finished."""
-    if not curves.finished:
-        known = None if curves.on_all_rows is None else tuple(curves.on_all_rows.tolist())
-        return all_columns(
-            space, panel, order=known, asked=curves.rule.asked, folds_planned=len(curves.folds), reason=ended
-        )
-    method, place = curves.decide()
-    scored, sizes = curves.by_order[method][: curves.finished], curves.rule.sizes
-    differences = np.array([one.difference for one in scored])
-    order = pooled([one.order for one in scored])
-    if method == "forward":
-        order = cast(np.ndarray, curves.on_all_rows)
-    tested, trained = zip(*((len(fold.test), len(fold.train)) for fold in curves.folds[: len(scored)]), strict=True)
-    by_fold = differences.mean(axis=1)
-    votes = np.zeros(len(order))
-    for one in scored:
-        votes[one.order[: sizes[curves.rule.size(curves.rule.smoothed(one.difference))]]] += 1 / len(scored)
-    return Chosen(
-        units=tuple(order[: sizes[place]].tolist()),
-        size=sizes[place],
-        order=tuple(order.tolist()),
-        method=method,
-        sizes=sizes,
-        sets=tuple(tuple(order[:size].tolist()) for size in sizes),
-        curve=curves.rule.smoothed(differences.mean(axis=0)),
-        score=np.mean([one.scores for one in scored], axis=0),
-        error=np.array([corrected_error(column, tested, trained) for column in by_fold.T]),
-        judges=panel.names,
+def _answer(curves: Curves, plan: Plan, numbers: tuple[int, ...], honest: NewRowsClaim | None, ended: Reason) -> Chosen:
+    """Return the answer of the folds that are finished, and its path; the caller has other `numbers` of the units.
+
+    Where none is finished nothing is scored: the answer is all columns, or the first of an order up to the limit.
+    """
+    rule, data, space, judges = curves.rule, plan.data, plan.space, plan.panel.names
+    scored, sizes, votes = list[Scored](), rule.sizes, np.zeros(len(space.units))
+    if curves.finished:
+        method, place = curves.decide()
+        scored = curves.by_order[method][: curves.finished]
+        order = pooled([one.order for one in scored]) if method != "forward" else cast(np.ndarray, curves.on_all_rows)
+        for one in scored:
+            votes[one.order[: sizes[rule.size(rule.smoothed(one.difference))]]] += 1 / len(scored)
+        rows, size = _rows(curves, scored), sizes[place]
+    else:
+        method, every = "all columns", space.everything
+        order = np.array((*space.forced, *space.allowed)) if curves.on_all_rows is None else curves.on_all_rows
+        size = space.limit if rule.asked is None else rule.asked
+        sizes = tuple(sorted({size, len(every)}))
+        rows = [PathRow(size=one, features=(), difference=None) for one in sizes]
+
+    def named(units: Sequence[int]) -> tuple[str, ...]:
+        return tuple(str(data.names[one]) for one in sorted(data.features_of(space.columns(units))))
+
+    shares = {name: min(vote, 1.0) for unit, vote in enumerate(votes.tolist()) if vote for name in named([unit])}
+    path = Path(
+        rows=tuple(structs.replace(row, features=named(order[: row.size].tolist())) for row in rows),
+        size=size,
+        order=method.replace(" ", "_"),
+        judges=judges if scored else (),
         folds=len(scored),
         folds_planned=len(curves.folds),
-        tolerance=curves.rule.tolerance,
-        asked=curves.rule.asked is not None,
-        chosen_in_folds=votes,
-        nested=honest,
-        reason=ended,
+        tolerance=float(rule.tolerance if scored else SLACK),
+        asked=rule.asked is not None,
+        chosen_in_folds={str(name): shares[str(name)] for name in data.names if str(name) in shares},
+        seed=plan.seed,
     )
+    in_order = [numbers[unit] for unit in order.tolist()]
+    return Chosen(tuple(sorted(in_order[:size])), tuple(in_order), path, honest, ended)
 
 
-def _renumbered(found: Chosen, numbers: tuple[int, ...], many: int) -> Chosen:
-    """Return the answer with the units as the caller numbers them."""
-    votes = np.zeros(many)
-    votes[list(numbers)] = found.chosen_in_folds
-    return replace(
-        found,
-        units=tuple(sorted(numbers[unit] for unit in found.units)),
-        order=tuple(numbers[unit] for unit in found.order),
-        sets=tuple(tuple(sorted(numbers[unit] for unit in units)) for units in found.sets),
-        chosen_in_folds=votes,
-    )
-
-
-def all_columns(
-    space: Space,
-    panel: Panel,
-    *,
-    order: tuple[int, ...] | None = None,
-    asked: int | None = None,
-    folds_planned: int = 0,
-    reason: Reason = "settled",
-) -> Chosen:
-    """Return all columns as the answer, or the first of an order up to the limit; nothing is scored."""
-    order, every = order or (*space.forced, *space.allowed), len(space.everything)
-    size = space.limit if asked is None else asked
-    sizes = tuple(sorted({size, every}))
-    unknown = np.full((len(panel.names), len(sizes)), np.nan)
-    curve = unknown.copy()
-    curve[:, -1] = 0.0
-    return Chosen(
-        units=tuple(sorted(order[:size])),
-        size=size,
-        order=order,
-        method="all columns",
-        sizes=sizes,
-        sets=tuple(tuple(sorted(order[:size])) for size in sizes),
-        curve=curve,
-        score=unknown,
-        error=curve[0],
-        judges=panel.names,
-        folds=0,
-        folds_planned=folds_planned,
-        tolerance=SLACK,
-        asked=asked is not None,
-        chosen_in_folds=np.zeros(len(space.units)),
-        nested=None,
-        reason=reason,
-    )
+def _rows(curves: Curves, scored: list[Scored]) -> list[PathRow]:
+    """Return what the folds say of each size; the columns follow."""
+    differences = np.array([one.difference for one in scored])  # [folds, judges, sizes]
+    curve, score = curves.rule.smoothed(differences.mean(axis=0)), np.mean([one.scores for one in scored], axis=0)
+    tested, trained = zip(*((len(fold.test), len(fold.train)) for fold in curves.folds[: len(scored)]), strict=True)
+    found = []
+    for place, size in enumerate(curves.rule.sizes):
+        row = PathRow(size=size, features=(), difference=None)
+        if np.isfinite(curve[:, place]).all():
+            row = PathRow(
+                size=size,
+                features=(),
+                difference=float(curve[:, place].mean()),
+                judges=tuple(curve[:, place].tolist()),
+                score=finite(score[:, place].mean()),
+                standard_error=finite(corrected_error(differences[:, :, place].mean(axis=1), tested, trained)),
+            )
+        found.append(row)
+    return found

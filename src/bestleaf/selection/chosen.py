@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from msgspec import structs
 
@@ -19,8 +17,8 @@ from bestleaf.selection.choice import Chosen, choose
 from bestleaf.selection.data import Data, task_for, votes_of, warn
 from bestleaf.selection.fit import Fit
 from bestleaf.selection.folds import kept_together
-from bestleaf.selection.judges import Panel, finite
-from bestleaf.selection.new_rows import Split, drawn, is_cut_short, matching_of, on_test_rows, rivals, rows_aside
+from bestleaf.selection.judges import Panel
+from bestleaf.selection.new_rows import Split, compared, is_cut_short, matching_of, on_test_rows, rows_aside, shortened
 from bestleaf.selection.space import Space
 
 FEWEST_OF_A_CLASS = 5  # with fewer rows cross-validation says nothing
@@ -45,32 +43,33 @@ def chosen(fit: Fit) -> record.Certificate:
         found = _choose(fit, kept, space, panel, selector.cv, nested=split is None)
     else:
         found = _choose(fit, kept._replace(metadata={}), space, panel, [], nested=False)
-        whole = found.size == len(space.everything)
-        answer = "all columns" if whole else f"the first {found.size} columns that forward selection adds"
+        whole = found.path.size == len(space.everything)
+        answer = "all columns" if whole else f"the first {found.path.size} columns that forward selection adds"
         notes = (
             *notes,
             f"{why}, too little to choose by cross-validation: the answer is {answer}",
         )
         warn(notes[-1])
-    if why is None and not found.folds_planned:
+    if why is None and not found.path.folds_planned:
         notes = (*notes, "no fold has two different targets on both sides, nothing to choose by: groups of one class?")
         warn(notes[-1])
-    claim = _honest(found, space)
+    claim = found.nested
+    if claim is not None and set(found.units) == set(space.everything):
+        # The score of all columns in the folds that preferred them to all smaller sets is too high on average.
+        claim = structs.replace(claim, all_columns=claim.score, difference_error=0.0)
     if split is not None and fit.budget.spent() != "interrupted":
-        sets = rivals(found.sizes, found.sets, found.curve, found.size)
-        if fit.budget.spent() and "groups" not in data.metadata:  # as many test rows as take half a second
-            few = max(50, 3 * 10**8 // (len(split.kept) * data.X.shape[1]))
-            split = split._replace(aside=drawn(data.y, task, min(few, len(split.aside)), fit.seed).aside)
-        sets = [found.units, *(one for one in sets if one != found.units)]
+        sets = compared(features_of(found.path), found.path, space, data)
+        if fit.budget.spent() and "groups" not in data.metadata:
+            split = shortened(split, data, task, fit.seed)
         matching = matching_of(fit.digest.result())
         claim = on_test_rows(
             data, split, space, panel, sets, selector.delta, matching=matching, seed=fit.seed, budget=fit.budget
         )
         if found.reason == "settled" and (claim.rows + claim.trained < len(data.y) or is_cut_short(claim, len(sets))):
-            found = replace(found, reason="interrupted" if fit.budget.spent() == "interrupted" else "max_time")
-    if claim is None and found.folds and not found.asked and found.reason == "settled":
+            found = found._replace(reason="interrupted" if fit.budget.spent() == "interrupted" else "max_time")
+    if claim is None and found.path.folds and not found.path.asked and found.reason == "settled":
         notes += ("no score on new rows is known: without two folds at a time, too little is left to choose by",)
-    return _record(fit, space, panel, found, claim, len(kept.y), notes)
+    return _record(fit, panel, found, claim, len(kept.y), notes)
 
 
 def check_targets(data: Data, task: str) -> None:
@@ -131,19 +130,8 @@ def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, 
     )
 
 
-def _honest(found: Chosen, space: Space) -> record.NewRowsClaim | None:
-    """Return the honest score. If the answer is all columns, it is theirs, too.
-
-    Their own score in the folds is not: these folds preferred them to all smaller sets, so it is too high on average.
-    """
-    if found.nested is None or set(found.units) != set(space.everything):
-        return found.nested
-    return structs.replace(found.nested, all_columns=found.nested.score, difference_error=0.0)
-
-
 def _record(
     fit: Fit,
-    space: Space,
     panel: Panel,
     found: Chosen,
     claim: record.NewRowsClaim | None,
@@ -151,26 +139,7 @@ def _record(
     notes: tuple[str, ...],
 ) -> record.Certificate:
     """Return the record of a choice."""
-    names, data = [str(name) for name in fit.data.names], fit.data
-    units = fit.units
-
-    def named(some: tuple[int, ...]) -> tuple[str, ...]:
-        return tuple(names[feature] for feature in sorted(feature for unit in some for feature in units[unit]))
-
-    votes = np.minimum(found.chosen_in_folds, 1.0).tolist()  # sums of shares are rounded
-    share = {names[feature]: votes[unit] for unit, some in enumerate(units) for feature in some}
-    path = record.Path(
-        rows=tuple(_row(found, place, named(some)) for place, some in enumerate(found.sets)),
-        size=found.size,
-        order=found.method.replace(" ", "_"),
-        judges=found.judges if found.folds else (),
-        folds=found.folds,
-        folds_planned=found.folds_planned,
-        tolerance=float(found.tolerance),
-        asked=found.asked,
-        chosen_in_folds={name: one for name, one in share.items() if one > 0},
-        seed=fit.seed,
-    )
+    data = fit.data
     objective = record.Panel(
         judges=panel.names,
         scoring=scorer_name(panel.scoring, panel.scorer),
@@ -184,25 +153,14 @@ def _record(
         bestleaf=bestleaf.__version__,
         reason=found.reason,
         cost=record.Cost(seconds=fit.budget.seconds),
-        features=named(found.units),
+        features=features_of(found.path),
         new_rows=claim,
-        path=path,
+        path=found.path,
         data=fit.about(objective, rows),
         told=record.Told(repeat=fit.repeat, notes=(*fit.notes, *notes)),
     )
 
 
-def _row(found: Chosen, place: int, features: tuple[str, ...]) -> record.PathRow:
-    """Return one row of the path; what is not known is None."""
-    curve, scores = (
-        np.asarray(one, float).reshape(-1, len(found.sets))[:, place] for one in (found.curve, found.score)
-    )
-    known = found.folds > 0 and np.isfinite(curve).all()
-    return record.PathRow(
-        size=found.sizes[place],
-        features=features,
-        difference=float(curve.mean()) if known else None,
-        judges=tuple(curve.tolist()) if known else (),
-        score=finite(scores.mean()) if known else None,
-        standard_error=finite(np.asarray(found.error, float).reshape(-1)[place]) if known else None,
-    )
+def features_of(path: record.Path) -> tuple[str, ...]:
+    """Return the columns of the size that was chosen."""
+    return next(row.features for row in path.rows if row.size == path.size)

@@ -12,19 +12,32 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn import get_config
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_X_y, validate_data
 
 from bestleaf.checks import listed, one_of, shown
-from bestleaf.encoding import EncodedRows, encoder_for, takes_missing
-from bestleaf.encoding.frames import check_target, dense, is_frame
+from bestleaf.columns import EncodedRows, encoder_for
+from bestleaf.columns.check import told_in_python
+from bestleaf.columns.frames import check_target, dense, is_frame
 from bestleaf.features.data import columns_not_finite, task_of
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
 from bestleaf.features.rows import checked_weights, group_numbers
-from bestleaf.selection.look import told_in_python
+from bestleaf.scikit import Interval, InvalidParameterError, takes_missing
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
+GONE = {  # keywords of earlier versions, and what to use instead
+    **dict.fromkeys(("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"),
+    "test_set": "bestleaf.validate(selector, X_test, y_test) after the fit",
+    "forced": "include",
+    "forbidden": "exclude",
+    "prefer_small": "parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
+    "score_range": "a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
+    "checkpoint": "memory='run.db', a file of answers that the same fit goes on from",
+    "max_memory": "max_features or exclude; the memory beside the data is limited anyway",
+    "n_repeats": "several fits with different values of random_state",
+}
 FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
 
 
@@ -65,6 +78,9 @@ class Data(NamedTuple):
 def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[str, ArrayLike | None]) -> Data:
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
+    _check_together(selector)
+    if get_config()["enable_metadata_routing"] and isinstance(selector.get_metadata_routing(), MetadataRouter):
+        process_routing(selector, "fit", **metadata)  # refuses what an estimator neither asks for nor declines
     check_target(y)
     X, encoder, encoded = dense(X), encoder_for(selector.encode, selector.estimator), None
     if encoder is None:
@@ -120,6 +136,15 @@ def _check_numbers(given: BaseEstimator) -> None:
         numbers = any(isinstance(rule, Interval) or rule in (Integral, Real, "random_state") for rule in rules)
         if numbers and isinstance(value, bool):
             raise InvalidParameterError(f"{name} must be a number, not a truth value, got {value}")
+
+
+def _check_together(selector: BaseEstimator) -> None:
+    """Refuse keywords that do not go with `choose`."""
+    training = selector.choose == "training"
+    for name in ("n_features_to_select", "holdout") if training else ("search",):
+        if getattr(selector, name) is not None:
+            other = "new_data" if training else "training"
+            raise ValueError(f"{name} needs choose={other!r}, got choose={selector.choose!r}")
 
 
 def _check_frame(X: pd.DataFrame | np.ndarray) -> None:

@@ -114,22 +114,24 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 # ---- what they prove
 
 
-def proved(rows: Rows, delta: float, seed: int) -> Proved:
+def proved(rows: Rows, delta: float, seed: int, planned: int = 0) -> Proved:
     """Return the intervals of the score and of its difference to all columns, and how much better another set may be.
 
-    Half of delta is for the score; the other half is shared between all columns and the other sets.
+    Half of delta is for the score; the other half is shared between all columns and the other sets: `planned` of them,
+    also if fewer were judged because time was over, so that nobody gains by judging fewer.
     """
     score, *gains = tallies(rows, seed)
     scores, others = rows.scores().mean(axis=1), list(gains)
     interval = (_low(score, delta / 4, OF_SCORE), 1 - _low(score.mirrored(), delta / 4, OF_SCORE))
     difference, ends = (0.0, 0.0), list[float]()
     if others and rows.sizes[1] > rows.sizes[0]:  # the second set is all columns
-        every, level = others.pop(0), delta / 8 if len(gains) > 1 else delta / 4
+        every = others.pop(0)
+        level = delta / 8 if planned or others else delta / 4
         ends.append(_low_difference(every, level))
         difference = (ends[0], -_low_difference(every.mirrored(), level))
         difference = _outward(difference, scores[0] - scores[1], -1.0)
         delta /= 2
-    ends += [_low_difference(gain, delta / 2 / len(others)) for gain in others]
+    ends += [_low_difference(gain, delta / 2 / max(planned, len(others))) for gain in others]
     best_other = _outward((-1.0, -min(ends)), max(scores[1:]) - scores[0], -1.0)[1] if ends else None
     written, *differences = (tuple(map(tuple, tally.counts.tolist())) for tally in (score, *gains))
     table = MatchedRows(measure=rows.measure, sets=rows.sizes, score=written, gains=tuple(differences))

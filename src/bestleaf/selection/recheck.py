@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestleaf.encoding import EncodedRows, TableEncoder
+from bestleaf.columns import EncodedRows, TableEncoder
 from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.features.neighbours import KNNOracle
@@ -165,8 +165,8 @@ def _check_search(certificate: Certificate, rows: Rows, oracle: EstimatorOracle 
         judge: PlainVotes | PlainFits = PlainVotes.of(data, rows)
     elif oracle is None:
         return [
-            "Exact values were not computed again, because that takes the estimator: give verify an oracle, "
-            "EstimatorOracle(X, y, estimator=..., ...)."
+            "Not checked: exact values. They were not computed again, because that takes the estimator: give verify an "
+            "oracle, EstimatorOracle(X, y, estimator=..., ...)."
         ]
     else:
         judge = PlainFits.of(data, oracle)
@@ -233,8 +233,7 @@ def _audit(
     drawn = np.sort(np.random.default_rng().choice(many, size, replace=False))
     numbering, leaves = Numbering.of(data.choice), {tuple(search.label_of(leaf)[:-1]) for leaf in search.leaves}
     best = {} if told is None else {size: value for size, value, _ in told.by_size}
-    for number in drawn.tolist():
-        units = numbering.units(number)
+    for units in numbering.units(drawn):
         value = judge.value([column for unit in units for column in of_units[unit]])
         name = subset_in_words([*units, STOP], data)
         if value > claim.least + CLOSE and units not in leaves:

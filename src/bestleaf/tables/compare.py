@@ -16,7 +16,7 @@ from sklearn.metrics import get_scorer, r2_score
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 
 from bestleaf.checks import one_of, sentence, shown, whole
-from bestleaf.encoding.transformer import KEEP
+from bestleaf.columns.encoder import KEEP
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.tables.load import Table

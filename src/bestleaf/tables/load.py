@@ -13,13 +13,8 @@ import pandas as pd
 from sklearn.base import clone
 
 from bestleaf.checks import listed, shown
-from bestleaf.encoding import TableEncoder
-from bestleaf.encoding.columns import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, read_target
-from bestleaf.features.data import task_of
-from bestleaf.proof import record
-from bestleaf.proof.text import counted, first_of
-from bestleaf.proof.text import shown as in_words
-from bestleaf.selection.look import (
+from bestleaf.columns import TableEncoder
+from bestleaf.columns.check import (
     FEW_ROWS,
     TableCheck,
     check_table,
@@ -28,6 +23,11 @@ from bestleaf.selection.look import (
     columns_named,
     without_columns,
 )
+from bestleaf.columns.kinds import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, read_target
+from bestleaf.features.data import task_of
+from bestleaf.proof import record
+from bestleaf.proof.text import counted, first_of
+from bestleaf.proof.text import shown as in_words
 from bestleaf.tables.read import read_frame, without_markers
 
 LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
@@ -108,7 +108,7 @@ def load_table(
 
     Parameters
     ----------
-    data : path or DataFrame
+    data : path-like or DataFrame
         A file as in `read_frame`, or features and target.
     target : str
         Name of the target column.
@@ -233,7 +233,7 @@ def prepared(
 ) -> Table:
     """Return a table ready for a search: categories and dates as numbers, missing values refused, filled or kept.
 
-    `bestleaf.encoding.TableEncoder` says what becomes of each kind of column. Lists, dictionaries, bytes, and columns
+    `bestleaf.columns.TableEncoder` says what becomes of each kind of column. Lists, dictionaries, bytes, and columns
     with both numbers and text are refused.
 
     Parameters

@@ -9,9 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bestleaf.checks import one_of
-from bestleaf.encoding import takes_missing
-from bestleaf.encoding.transformer import KEEP
+from bestleaf.columns.encoder import KEEP
 from bestleaf.features.neighbours import NeighbourVotes
+from bestleaf.scikit import takes_missing
 
 NEIGHBOURS = "neighbours"  # the votes of nearest neighbours, which have kernels of their own
 SCALED = ("sklearn.linear_model", "sklearn.svm")

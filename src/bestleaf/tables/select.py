@@ -17,12 +17,12 @@ from sklearn.preprocessing import StandardScaler
 
 import bestleaf
 from bestleaf.checks import listed, shown
+from bestleaf.columns.check import columns_named
 from bestleaf.features.data import task_of
 from bestleaf.features.rows import column_checksums
 from bestleaf.proof import record
 from bestleaf.proof.words_data import objective_in_words
 from bestleaf.selection.data import votes_of
-from bestleaf.selection.look import columns_named
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables.load import RowData, Table
 from bestleaf.tables.models import named_estimator
@@ -139,7 +139,7 @@ def select_from_table(
     found = selector.certificate_
     told = replace(found.told or record.Told(), notes=table.notes)
     made = {"estimator": by_name, **{name: keywords.get(name) for name in ("holdout", "scoring", "cv")}}
-    selector = selector._with(
+    selector._answer(
         replace(
             found,
             told=replace(told, repeat=repeat or f"{told.repeat}  # {_of_the_table(table)}"),

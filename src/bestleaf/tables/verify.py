@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from bestleaf.checks import shown
-from bestleaf.encoding import TableEncoder
+from bestleaf.columns import TableEncoder
 from bestleaf.features.estimator import EstimatorOracle
 from bestleaf.proof import Certificate, Verdict, verify
-from bestleaf.proof.record import Table
+from bestleaf.proof.record import Estimator, Table
 from bestleaf.proof.text import in_line
 from bestleaf.selection.data import votes_of
 from bestleaf.tables.load import RowData, encoded_target, frame_of, prepared, split_off_rows, with_target
@@ -32,7 +32,7 @@ def verify_table(
     ----------
     certificate : Certificate or path
         What is checked.
-    data : path or DataFrame
+    data : path-like or DataFrame
         The table it is about, as in `load_table`.
     audit : float, default=0.01
         Share of all subsets that are computed again, as in `verify`.
@@ -66,6 +66,9 @@ def verify_table(
 def _contradiction(certificate: Certificate, made: Table) -> str | None:
     """Return what the table of a certificate says against itself or its data; None if nothing."""
     names = () if certificate.data is None else certificate.data.names
+    data = certificate.data
+    if data is not None and isinstance(data.objective, Estimator) and made.estimator is None:
+        return "the table must name the estimator whose scores are the values"
     if both := set(made.left_out).intersection(made.kept):
         return f"the column {shown(min(both))} was kept and left out"
     if both := {*made.left_out, *made.dropped}.intersection(names):

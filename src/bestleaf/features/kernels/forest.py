@@ -6,6 +6,8 @@ takes the cut that explains most (Geurts, Ernst and Wehenkel, 2006). Targets are
 its own, so it does not matter how many are grown at once.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -40,9 +42,29 @@ class Scratch(NamedTuple):
     new_row: np.ndarray  # int64 [rows to predict]
     stack: np.ndarray  # int64 [2 depth + 2, 5]: nodes to do; first and last row, first and last new row, depth
     total: np.ndarray  # float64 [classes]
-    left: np.ndarray  # float64 [classes]
+    field: np.ndarray  # int64 [classes]: where the field of a class begins; see `pack`
+    word: np.ndarray  # int64 [words x rows]: a 1 in the field of the row's class
+    inside: np.ndarray  # int64 [words]: their sums
     shuffled: np.ndarray  # int64 [columns used]
     state: np.ndarray  # uint64 [1]: of the random stream
+
+    @classmethod
+    def of(cls, rows: int, new_rows: int, classes: int, depth: int) -> Scratch:
+        """Return memory for some rows; that for the columns used is still empty."""
+        words = 0 if classes == 1 else -(-classes // (63 // rows.bit_length()))
+        return cls(
+            row=np.empty(rows, np.int64),
+            target=np.empty(rows, np.int64),
+            code=np.empty(rows, np.uint8),
+            new_row=np.empty(new_rows, np.int64),
+            stack=np.empty((2 * depth + 2, 5), np.int64),
+            total=np.empty(classes),
+            field=np.empty(classes, np.int64),
+            word=np.empty(words * rows, np.int64),
+            inside=np.empty(words, np.int64),
+            shuffled=np.empty(0, np.int64),
+            state=np.empty(1, np.uint64),
+        )
 
 
 @inlined
@@ -79,27 +101,67 @@ def on_the_left(code, target, cut):
 
 
 @inlined
-def explained(code, target, cut, leaf, total, left):
-    """Return by how much a cut reduces the sum of squares, that of class indicators for classes; 0 if not allowed."""
+def explained(code, target, cut, leaf, total):
+    """Return by how much a cut reduces the sum of squares of targets; 0 if it is not allowed."""
     rows = len(code)
-    if len(total) == 1:
-        many, among = on_the_left(code, target, cut)
-        left[0] = among
-    else:
-        many = 0
-        left[:] = 0.0
-        for place in range(rows):
-            if code[place] <= cut:
-                many += 1
-                left[target[place]] += 1.0
+    many, left = on_the_left(code, target, cut)
     if many < leaf or rows - many < leaf:
         return 0.0
-    inside, outside, before = 0.0, 0.0, 0.0
+    left, right = np.float64(left), total - left
+    return left * left / many + right * right / (rows - many) - total * total / rows
+
+
+@inlined
+def pack(target, total, scratch):
+    """Give each class of a node a field of a word that can count its rows; return (bits of a field, number of words).
+
+    Then the rows of all classes are counted by adding up a few words for each row.
+    """
+    rows, bits, words, used = len(target), 1, 0, 64
+    while rows >> bits > 0:
+        bits += 1
+    field = scratch.field
     for one in range(len(total)):
-        right = total[one] - left[one]
-        inside += left[one] * left[one]
-        outside += right * right
-        before += total[one] * total[one]
+        if total[one] > 0:
+            if used + bits > 63:
+                words, used = words + 1, 0
+            field[one] = 64 * (words - 1) + used
+            used += bits
+    for word in range(words):
+        line = scratch.word[word * rows : (word + 1) * rows]
+        for place in range(rows):
+            at = field[target[place]] - 64 * word
+            line[place] = np.int64(1) << at if 0 <= at < 64 else np.int64(0)
+    return bits, words
+
+
+@inlined
+def explained_of_classes(code, cut, leaf, total, fields, scratch):
+    """Return by how much a cut reduces the sum of squares of indicators of classes; 0 if it is not allowed."""
+    rows, (bits, words), last = len(code), fields, np.uint8(cut)
+    for number in range(words):
+        line, among = scratch.word[number * rows : (number + 1) * rows], np.int64(0)
+        for place in range(rows):
+            among += line[place] if code[place] <= last else np.int64(0)
+        scratch.inside[number] = among
+    many, inside, outside, before = 0, 0.0, 0.0, 0.0
+    number, used, among, field = 0, 0, scratch.inside[0], (np.int64(1) << bits) - 1
+    for one in range(len(total)):
+        if total[one] > 0:
+            if used + bits > 63:
+                number, used = number + 1, 0
+                among = scratch.inside[number]
+            here = among & field
+            among >>= bits
+            used += bits
+            many += here
+            left = np.float64(here)
+            right = total[one] - left
+            inside += left * left
+            outside += right * right
+            before += total[one] * total[one]
+    if many < leaf or rows - many < leaf:
+        return 0.0
     return inside / many + outside / (rows - many) - before / rows
 
 
@@ -127,6 +189,8 @@ def best_cut(table, shape, scratch, first, last):
     row, target, code = scratch.row[first:last], scratch.target[first:last], scratch.code[: last - first]
     shuffled, used = scratch.shuffled, len(table.used)
     best, best_at, most, tried, looked = -1, 0, 1e-9, 0, 0
+    total = scratch.total
+    fields = pack(target, total, scratch) if len(total) > 1 else (0, 0)
     while looked < used and tried < shape.tried:
         other = looked + drawn(scratch.state, used - looked)
         place = shuffled[other]
@@ -137,7 +201,10 @@ def best_cut(table, shape, scratch, first, last):
             continue  # a column that is constant here does not count as tried
         tried += 1
         cut = low + drawn(scratch.state, high - low)
-        gain = explained(code, target, cut, shape.leaf, scratch.total, scratch.left)
+        if len(total) == 1:
+            gain = explained(code, target, cut, shape.leaf, total[0])
+        else:
+            gain = explained_of_classes(code, cut, shape.leaf, total, fields, scratch)
         if gain > most:
             best, best_at, most = place, cut, gain
     return best, best_at, most

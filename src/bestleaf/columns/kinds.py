@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.checks import cut, shown
-from bestleaf.encoding import dates as times
+from bestleaf.columns import dates as times
 from bestleaf.proof.text import counted
 
 MOST_CATEGORIES = 1_000  # in one column; text with more is probably an identifier

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bestleaf.encoding.columns import DATE, LENGTH, MARKERS, MOST_CELLS, NUMBER, SOME, Column, read_column
+from bestleaf.columns.kinds import DATE, LENGTH, MARKERS, MOST_CELLS, NUMBER, SOME, Column, read_column
 
 AT_ONCE = 5 * 10**6  # cells that are looked at together
 FAR, FEWEST_AROUND = 100, 20  # a cell is far from at least 20 others if its distance is 100 times the range of these

@@ -1,4 +1,4 @@
-"""What users give: data frames of any library as pandas has them, sparse matrices, targets, and their estimators."""
+"""What users give: data frames of any library as pandas has them, sparse matrices, targets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 
 from bestleaf.checks import listed, shown
 
@@ -118,22 +115,3 @@ def check_target(y: object) -> None:
         return
     got = f"{shape[1] if fields is None else len(fields)} columns{f' [{listed(columns)}]' if columns else ''}"
     raise ValueError(f"y must be one target (a 1d array), got {got}; select for each target in turn, or for their mean")
-
-
-def takes_missing(estimator: object) -> bool:
-    """Whether an estimator takes missing values (NaN), by its tags.
-
-    A pipeline does if all of its steps do, up to one that fills them: a step of `sklearn.impute`; a list if all do.
-    """
-    if isinstance(estimator, list | tuple):
-        return bool(estimator) and all(map(takes_missing, estimator))
-    if isinstance(estimator, Pipeline):
-        for _, step in estimator.steps:
-            if step is None or step == "passthrough":
-                continue
-            if not takes_missing(step):
-                return False
-            if type(step).__module__.startswith("sklearn.impute"):
-                return True
-        return True
-    return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.allow_nan)

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.encoding.columns import DATE, read_target
+from bestleaf.columns.findings import KINDS, Finding
+from bestleaf.columns.kinds import DATE, read_target
+from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, sums_of_others
+from bestleaf.columns.look import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
 from bestleaf.proof.text import counted
-from bestleaf.selection.columns import Look, looked_at
-from bestleaf.selection.findings import KINDS, Finding
-from bestleaf.selection.leaks import leaks, leaks_by_gaps, leaks_of_two, sums_of_others
 
 FEW_ROWS = 50
 RARE_CLASS = 10  # a class with fewer rows is rare

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from bestleaf.columns.look import numbers, texts
 from bestleaf.features.ranking import auc
-from bestleaf.selection.columns import numbers, texts
 
 ALMOST = 0.995  # AUC, or rank correlation, from which on a column may be a leak
 FEWEST_ROWS = 30  # on fewer rows a column may rank the target well by chance

@@ -7,14 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from msgspec import convert
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.impute import SimpleImputer
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.checks import listed, one_of, shown
-from bestleaf.encoding.columns import (
+from bestleaf.columns.frames import pandas_frame
+from bestleaf.columns.kinds import (
     CATEGORY,
     LEFT_OUT,
     NOT_USED,
@@ -24,8 +26,9 @@ from bestleaf.encoding.columns import (
     in_categories,
     read_column,
 )
-from bestleaf.encoding.frames import pandas_frame, takes_missing
+from bestleaf.proof.record import Encoding
 from bestleaf.proof.text import counted
+from bestleaf.scikit import check_feature_names_in, takes_missing
 
 AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
@@ -210,15 +213,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_missing(plain, {})
         return plain
 
-    def settings(self) -> dict[str, str | list[str] | dict[str, list[str]] | None]:
+    def settings(self) -> Encoding:
         """Return what a certificate says about the encoding: enough to do it again on the same rows."""
         levels, left_out = self.levels_, sorted(self.left_out_)
-        return {"impute": self.impute, "dates": self.dates, "levels": levels, "left_out": left_out}
+        return convert({"impute": self.impute, "dates": self.dates, "levels": levels, "left_out": left_out}, Encoding)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the numeric columns: ``colour=red`` for a level, ``when.year`` for a part of a date."""
         check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
+        check_feature_names_in(self, input_features)
         return np.array([one for names in self.groups_.values() for one in names], object)
 
     @property
