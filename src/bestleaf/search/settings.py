@@ -20,12 +20,6 @@ from bestleaf.problems import State
 from bestleaf.proof.text import part_name
 
 GUARANTEES = ("grown", "local", "exhaustive")
-GONE = {  # keywords of earlier versions, and what to use instead
-    "alpha": "guarantee='local' or 'exhaustive'",
-    "checkpoint": "memory, a file of answers that the same call goes on from",
-    "executor": "n_jobs",
-    "stages": "ask() and tell() for work of your own",
-}
 PROPOSALS = ("random", "prior", "rave", "lookahead")
 
 FAR = 2**45  # rounds; no search has as many. Up to here t and t + 1 have different powers in floating point

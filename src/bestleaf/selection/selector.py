@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, Meth
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bestleaf.checks import moved, whole
+from bestleaf.checks import whole
 from bestleaf.columns import TableEncoder, pandas_frame
 from bestleaf.columns.frames import selected_columns
 from bestleaf.features.estimator import fits_with_weights, fitted_to, routing_of
@@ -31,7 +31,7 @@ from bestleaf.proof.record import Certificate
 from bestleaf.scikit import HasMethods, Interval, StrOptions, fit_context, output_of, takes_missing
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
-from bestleaf.selection.data import GONE, METADATA, Data, FeatureGroups, checked_fit_data, warn
+from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_data, warn
 from bestleaf.selection.fit import CallbackSupportMixin, Fit, asked_of, begun
 from bestleaf.selection.searched import Searched, SearchOptions, searched
 from bestleaf.selection.space import Space
@@ -193,7 +193,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "search": [SearchOptions, None],
     }
 
-    @moved(**GONE, **{name: f"search=SearchOptions({name}=...)" for name in SearchOptions().get_params()})
     def __init__(
         self,
         estimator: BaseEstimator | Sequence[BaseEstimator] | None = None,
