@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from bestleaf import BestLeafSelector, TableEncoder, verify
 from bestleaf.columns import EncodedRows, encoder_for
 from bestleaf.report import report_html
-from selecting import bestleaf, configured, made_selector, refused
+from selecting import bestleaf, made_selector, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:X has columns")
 ALONE = {"choose": "training", "random_state": 0, "epsilon": 0.1}
@@ -234,7 +234,7 @@ COMMON = ("select", "shop.csv", "--target", "bought", "--certificate", "proof.js
 @pytest.mark.parametrize("choose", ["training", "new_data"])
 @pytest.mark.slow
 def test_verify_checks_what_the_command_line_made(folder, choose):
-    code, _, said = bestleaf(*COMMON, "--impute", "median", "--missing", "Rome", *configured(choose=choose, n_jobs=1))
+    code, _, said = bestleaf(*COMMON, "--impute", "median", "--missing", "Rome", "--choose", choose, "--n-jobs", "1")
     assert code in (0, 3), said
     code, shown, _ = bestleaf("verify", "proof.json", "--data", "shop.csv")
     assert code == 0, shown
@@ -246,7 +246,7 @@ def test_verify_checks_what_the_command_line_made(folder, choose):
 
 
 def test_dates_and_categories_on_the_command_line(folder):
-    code, shown, said = bestleaf(*COMMON, "--impute", "median", *configured(choose="training"))
+    code, shown, said = bestleaf(*COMMON, "--impute", "median", "--choose", "training")
     assert code == 0, said
     assert "Selected 2 of 4 columns: age, city." in shown
     assert "=Rome" not in shown
