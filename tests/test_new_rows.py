@@ -363,13 +363,12 @@ def test_words_do_not_round_a_claim_up_and_name_what_may_be_chosen():
     )
     assert often_in_words(found.path, found.features) == "Each of these columns was chosen in 61 to 100 % of the folds."
     assert proved_in_short(found) == (
-        "Proved with 95 % confidence: both intervals and that none of the 2 sets of other sizes is better by more than "
-        "0.005, for models fitted to 960 rows and new rows like the 1,200 test rows."
+        "Proved with 95 % confidence: both intervals, and that no set of the 2 other sizes is better by more than "
+        "0.005 (models fitted to 960 rows, new rows like the 1,200 test rows)."
     )
     worse = replace(found.new_rows, best_other=-0.0101, table=replace(table, sets=(11, 4, 5)))
     assert proved_in_short(replace(found, new_rows=worse)).startswith(
-        "Proved with 95 % confidence: the interval and that each of the 2 sets of other sizes is worse by at least "
-        "0.010, for "
+        "Proved with 95 % confidence: the interval, and that every set of the 2 other sizes is worse by at least "
     )
     assert proved_in_short(record) == "Proved: nothing; the scores are estimates."
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 from typer import Option
 
@@ -54,12 +54,12 @@ def compare(
     n_jobs: Jobs = None,
 ) -> None:
     """Compare bestleaf with all columns and with other methods of feature selection on the same splits of a table."""
+    table, estimator = options.table(include or ()), options.estimator
     with at_once():
         from bestleaf.features.data import task_of
         from bestleaf.tables.compare import compare as compared
         from bestleaf.tables.compare import methods, standings
 
-    table, estimator = options.table(include or ()), options.estimator
     console = Console() if Console().is_terminal else Console(width=160)
     tell_notes(console, table)
     limits: dict[str, Any] = {
@@ -72,7 +72,8 @@ def compare(
     chosen = methods(peers or None)
     results = compared(table, holdout=holdout, splits=splits, peers=chosen, estimator=estimator, **limits, **how)
     rows, code = [], 0
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    columns = (SpinnerColumn(), *Progress.get_default_columns(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task_id = bar.add_task("Selecting", total=splits * (2 + len(chosen)))
         try:
             for row in results:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from typer import Option
 
 from bestleaf.checks import shown
+from bestleaf.cli import at_once
 from bestleaf.files import check_writable
 
 if TYPE_CHECKING:
@@ -131,15 +133,15 @@ class TableOptions(NamedTuple):
 
     def table(self, wanted: Iterable[str] = ()) -> Table:
         """Return the table ready for a search; columns that other options name are kept like those of --keep."""
-        from bestleaf.tables.load import load_table
-        from bestleaf.tables.models import default_impute
-
         how = self._asdict()
         data, target, without, estimator = (how.pop(name) for name in ("data", "target", "no_header", "estimator"))
-        how |= {"impute": self.impute or default_impute(estimator), "header": not without, "wanted": wanted}
         how |= {name: how[name] or () for name in ("drop", "keep", "missing")}
-        with warnings.catch_warnings():
+        with Console(stderr=True).status(f"Reading {escape(data.name)}"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the notes say it
+            with at_once():
+                from bestleaf.tables.load import load_table
+                from bestleaf.tables.models import default_impute
+            how |= {"impute": self.impute or default_impute(estimator), "header": not without, "wanted": wanted}
             return load_table(data, target, **how)
 
 

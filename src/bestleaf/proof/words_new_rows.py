@@ -186,12 +186,12 @@ def proved_in_short(certificate: Certificate) -> str:
         return f"Proved: {certificate.claims[0] if certificate.claims else 'nothing; the scores are estimates.'}"
     parts = ["the interval" if claim.table.sets[0] == max(claim.table.sets) else "both intervals"]
     if claim.best_other is not None and len(claim.table.sets) > 2:
-        others = f"the {len(claim.table.sets) - 1:,} sets of other sizes"
-        beaten = f"is better by more than {_most(claim.best_other)}"
-        worse = f"that each of {others} is worse by at least {_least(-claim.best_other)}"
-        parts.append(worse if claim.best_other < 0 else f"that none of {others} {beaten}")
-    models = f"models fitted to {claim.trained:,} rows and new rows like the {claim.rows:,} test rows"
-    return f"Proved with {100 * (1 - claim.delta):g} % confidence: {' and '.join(parts)}, for {models}."
+        others = f"the {len(claim.table.sets) - 1:,} other sizes"
+        best = f"no set of {others} is better by more than {_most(claim.best_other)}"
+        worse = f"every set of {others} is worse by at least {_least(-claim.best_other)}"
+        parts.append(f"that {worse if claim.best_other < 0 else best}")
+    models = f"models fitted to {claim.trained:,} rows, new rows like the {claim.rows:,} test rows"
+    return f"Proved with {100 * (1 - claim.delta):g} % confidence: {', and '.join(parts)} ({models})."
 
 
 def about_new_rows(certificate: Certificate) -> list[str]:

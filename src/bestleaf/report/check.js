@@ -559,12 +559,13 @@ data: names=[text], rows=count, fingerprint=text, units=[[count]], choice=<choic
     const { seed = null, judges: asked = [] } = path || {}, names = Object.keys(claim.judges), why = claim.why_no_proof;
     const proof = new Set(["delta", "table", "interval", "difference_interval"].map((name) => claim[name] === null));
     const estimate = [data.row_groups, data.row_weights, data.objective.grouped, data.objective.weighted].some(given);
+    const cut = c.reason !== "settled" && claim.trained > 0 && claim.trained < data.rows;
     const right = {
       score: judges.length && close(sum(judges) / judges.length, claim.score),
       "seed of the path": nested || handed || (typeof seed === "bigint" && seed >= 0n && seed < 2n ** 32n),
       fingerprint: handed === (claim.fingerprint !== null),
       judges: !asked.length || canonical(asked) === canonical(names),
-      trained: nested ? claim.trained < data.rows && data.rows >= claim.rows : claim.trained === data.rows,
+      trained: nested ? claim.trained < data.rows && data.rows >= claim.rows : claim.trained === data.rows || cut,
       all_columns: size < every || close(claim.score, claim.all_columns),
       "range of the scores": !measure || [claim.score, claim.all_columns, ...judges].every((one) => one >= 0 && one <= 1),
       guessing: !measure || measure === "accuracy" || claim.guessing === 0.5,

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn import get_config
 from sklearn.base import BaseEstimator, is_regressor
+from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_X_y, validate_data
 
 from bestleaf.checks import listed, one_of, shown
@@ -25,7 +27,7 @@ from bestleaf.features.rows import checked_weights, group_numbers
 from bestleaf.scikit import Interval, InvalidParameterError, takes_missing
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
-FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
+FeatureGroups = Sequence[Iterable[int | str]] | Mapping[str, Iterable[int | str]]  # features that enter together
 
 
 class Data(NamedTuple):
@@ -65,6 +67,9 @@ class Data(NamedTuple):
 def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[str, ArrayLike | None]) -> Data:
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
+    _check_together(selector)
+    if get_config()["enable_metadata_routing"] and isinstance(selector.get_metadata_routing(), MetadataRouter):
+        process_routing(selector, "fit", **metadata)  # refuses what an estimator neither asks for nor declines
     check_target(y)
     X, encoder, encoded = dense(X), encoder_for(selector.encode, selector.estimator), None
     if encoder is None:
@@ -74,12 +79,13 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[
                 selector, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
             )
     else:  # a feature is a column of the table
-        encoded = EncodedRows.of(encoder, X)
+        encoded = EncodedRows.of(encoder, X, y)
         validate_data(selector, X, skip_check_array=True)
         strange = is_frame(X) and isinstance(selector.encode, str)
         X, y = check_X_y(encoded.numbers(), y, ensure_all_finite=False, ensure_min_samples=2, estimator=selector)
-        if strange and (told := told_in_python(encoded.frame, y)) is not None:
+        if strange and (told := told_in_python(encoded.frame, y, encoded.read)) is not None:
             warn(told)
+        encoded = encoded._replace(read=None)
     _check_labels(y)
     names = _names_of(selector)
     if broken := columns_not_finite(X, missing=takes_missing(selector.estimator)):
@@ -120,6 +126,15 @@ def _check_numbers(given: BaseEstimator) -> None:
         numbers = any(isinstance(rule, Interval) or rule in (Integral, Real, "random_state") for rule in rules)
         if numbers and isinstance(value, bool):
             raise InvalidParameterError(f"{name} must be a number, not a truth value, got {value}")
+
+
+def _check_together(selector: BaseEstimator) -> None:
+    """Refuse keywords that do not go with `choose`."""
+    training = selector.choose == "training"
+    for name in ("n_features_to_select", "holdout") if training else ("search",):
+        if getattr(selector, name) is not None:
+            other = "new_data" if training else "training"
+            raise ValueError(f"{name} needs choose={other!r}, got choose={selector.choose!r}")
 
 
 def _check_frame(X: pd.DataFrame | np.ndarray) -> None:

@@ -58,6 +58,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._line.__enter__()
+        self._line.tell("Preparing; the first time, this compiles for about ten seconds", self._budget.seconds)
         if self._task is not None:
             self._task.call_on_fit_task_begin(**self._given)
         return self
@@ -134,7 +135,7 @@ class Fit(NamedTuple):
             objective=objective,
             row_groups=None if groups is None else groups_digest(groups, many),
             row_weights=None if weights is None else weights_digest(weights, many),
-            encoding=None if data.encoded is None else _encoding(data.encoded.encoder.settings()),
+            encoding=None if data.encoded is None else data.encoded.encoder.settings(),
         )
 
     @property
@@ -181,9 +182,3 @@ def call_of(selector: BaseEstimator, seed: int) -> str:
 def asked_of(selector: BaseEstimator) -> str:
     """Return in words what the answer depends on, beside the data and the seed."""
     return call_of(copy(selector).set_params(max_time=None, n_jobs=None), 0)
-
-
-def _encoding(settings: dict[str, Any]) -> record.Encoding:
-    """Return how a table became numbers."""
-    levels = {name: tuple(some) for name, some in settings["levels"].items()}
-    return record.Encoding(**{**settings, "levels": levels, "left_out": tuple(settings["left_out"])})

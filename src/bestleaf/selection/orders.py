@@ -23,8 +23,8 @@ DEPENDENT = 1e-6  # share of a column that the columns before leave; below it th
 class Forest:
     """Forests on some units of a part; see the kernel for how trees are grown."""
 
-    def __init__(self, part: Part, check: Check, *, leaf: int = 2, depth: int) -> None:
-        self.part, self.check, self.leaf, self.depth = part, check, leaf, depth
+    def __init__(self, part: Part, check: Check, *, depth: int) -> None:
+        self.part, self.check, self.depth = part, check, depth
         self.codes, self.new_codes = part.codes
         known, new, outputs = len(part.y), len(part.new_y), part.targets.shape[1]
         # Steps of the grid of real targets on each side of 0.
@@ -41,7 +41,7 @@ class Forest:
         rows = new_codes.shape[1]
         scratch = self.scratch._replace(shuffled=np.empty(len(used), np.int64), new_row=self.scratch.new_row[:rows])
         outputs = self.part.targets.shape[1]
-        shape = forest.Shape(outputs, tried, self.leaf, self.depth)
+        shape = forest.Shape(outputs, tried, 2, self.depth)  # two rows in a leaf at least
         importance, out = np.zeros(len(used)), np.zeros((rows, outputs))
         # Codes that a forest looks at between two looks at the clock: about a tenth of a second.
         at_once = max(1, int(1e8 / (len(self.targets) * min(tried, len(used)) * self.depth)))

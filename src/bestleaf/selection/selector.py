@@ -9,20 +9,18 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from msgspec import structs
 from numpy.typing import ArrayLike
 from rich.console import Console
-from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bestleaf.checks import moved, whole
-from bestleaf.columns import TableEncoder, pandas_frame
+from bestleaf.checks import whole
+from bestleaf.columns import pandas_frame
 from bestleaf.columns.frames import selected_columns
 from bestleaf.features.estimator import fits_with_weights, fitted_to, routing_of
 from bestleaf.features.neighbours import NeighbourVotes
@@ -30,15 +28,14 @@ from bestleaf.features.scoring import chosen_score
 from bestleaf.memory import Memory
 from bestleaf.proof import record
 from bestleaf.proof.record import Certificate
-from bestleaf.proof.words import unsettled_in_words
 from bestleaf.scikit import HasMethods, Interval, StrOptions, fit_context, output_of, takes_missing
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
 from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_data, warn
 from bestleaf.selection.fit import CallbackSupportMixin, Fit, asked_of, begun
-from bestleaf.selection.searched import ROOM, Searched, SearchOptions, searched
+from bestleaf.selection.searched import Searched, SearchOptions, searched
 from bestleaf.selection.space import Space
-from bestleaf.selection.views import Path, Scores, cv_results_of, ranking_of_path, ranking_of_scores
+from bestleaf.selection.views import Path, Scores, at_size, cv_results_of, early_end, ranking_of_path, ranking_of_scores
 
 
 def _has_one_estimator(selector: BestLeafSelector) -> bool:
@@ -69,11 +66,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         must be from 0 to 1: a negative R² counts as 0.
     cv : int, splitter or iterable, default=None
         The folds, as scikit-learn understands them. None is 5 folds; those of a small table are drawn several times.
-    encode : {None, "auto"} or TableEncoder, default=None
+    encode : {None, "auto"} or transformer, default=None
         How a data frame with text, categories, truth values, dates or missing values becomes numbers. None refuses
         them. With "auto" a category is one feature, dates become their parts, and missing values are filled with
-        medians, unless the estimator takes them; see `TableEncoder` for other ways. What is filled, and which levels
-        are known, follows in each fold from its training rows.
+        medians, unless the estimator takes them; see `TableEncoder` for other ways. Any transformer of scikit-learn is
+        taken that names each column that it makes after one column of X, such as a `ColumnTransformer`: a column of X
+        stays one column of the choice. What an encoder learns follows in each fold from its training rows.
     choose : {"new_data", "training"}, default="new_data"
         Whether the score on new rows decides, or the value on the rows given, as in the paper.
     parsimony : float, default=None
@@ -101,7 +99,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Threads, or processes for estimators of your own; the answer does not depend on it.
     random_state : int, RandomState or None, default=None
         Everything random follows from it.
-    memory : path or Memory, default=None
+    memory : path-like or Memory, default=None
         A file in which scores of folds and values of subsets are kept. The same fit after a kill, Ctrl-C or `max_time`
         finds them there and ends as if it had never been stopped.
     verbose : int, default=0
@@ -140,7 +138,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         The levels of each category, and the parts of each date; empty without `encode`.
     notes_ : tuple of str
         What was done to the columns, in words; empty without `encode`.
-    encoder_ : TableEncoder or None
+    encoder_ : TableEncoder or other encoder, or None
         The fitted encoder; None if all columns are numbers already.
     history_ : list of dict
         With ``choose="training"``: samples, exact values, gap and best value in the course of time.
@@ -177,7 +175,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "estimator": [HasMethods("fit"), NeighbourVotes, list, tuple, None],
         "scoring": [str, callable, None],
         "cv": ["cv_object"],
-        "encode": [StrOptions({"auto"}), TableEncoder, None],
+        "encode": [StrOptions({"auto"}), HasMethods(["fit", "transform"]), None],
         "choose": [StrOptions({"new_data", "training"})],
         "parsimony": [Interval(Real, 0, None, closed="left"), None],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
@@ -196,27 +194,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "search": [SearchOptions, None],
     }
 
-    @moved(
-        **dict.fromkeys(
-            ("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"
-        ),
-        **{name: f"search=SearchOptions({name}=...)" for name in SearchOptions().get_params()},
-        test_set="bestleaf.validate(selector, X_test, y_test) after the fit",
-        forced="include",
-        forbidden="exclude",
-        prefer_small="parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
-        score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
-        checkpoint="memory='run.db', a file of answers that the same fit goes on from",
-        max_memory="max_features or exclude; the memory beside the data is limited anyway",
-        n_repeats="several fits with different values of random_state",
-    )
     def __init__(
         self,
         estimator: BaseEstimator | Sequence[BaseEstimator] | None = None,
         *,
         scoring: str | Callable[..., float] | None = None,
         cv: object = None,
-        encode: str | TableEncoder | None = None,
+        encode: str | BaseEstimator | None = None,
         choose: str = "new_data",
         parsimony: float | None = None,
         max_features: int | None = None,
@@ -281,24 +265,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         budget = Budget(max_time=self.max_time)
         with deferred_interrupt() as interrupted:
-            self._check_together()
-            if get_config()["enable_metadata_routing"] and isinstance(self.get_metadata_routing(), MetadataRouter):
-                process_routing(self, "fit", **metadata)  # refuses what an estimator neither asks for nor declines
             data = checked_fit_data(self, X, y, metadata)
             space = Space.of(self, data)
             with begun(self, data, space, budget, interrupted) as fit:
-                found = searched(fit) if self.choose == "training" else chosen(fit)
-            self._set(fit, found)
+                self._set(fit, searched(fit) if self.choose == "training" else chosen(fit))
             self._tell()
         return self
-
-    def _check_together(self) -> None:
-        """Refuse keywords that do not go with `choose`."""
-        training = self.choose == "training"
-        for name in ("n_features_to_select", "holdout") if training else ("search",):
-            if getattr(self, name) is not None:
-                other = "new_data" if training else "training"
-                raise ValueError(f"{name} needs choose={other!r}, got choose={self.choose!r}")
 
     def _set(self, fit: Fit, found: Searched | Certificate) -> None:
         """Set the attributes; `_data` are the rows given, which are not pickled."""
@@ -306,11 +278,11 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             self.__dict__.pop(name, None)  # an earlier fit may have set it
         self._data, self._seed, self._asked = fit.data, fit.seed, asked_of(self)
         self.encoder_ = None if fit.data.encoded is None else fit.data.encoded.encoder
-        self.levels_ = {} if self.encoder_ is None else self.encoder_.levels_
-        self.notes_ = () if self.encoder_ is None else self.encoder_.notes_
+        self.levels_, self.notes_ = ({}, ()) if self.encoder_ is None else (self.encoder_.levels_, self.encoder_.notes_)
         if isinstance(found, Searched):
-            self.evaluated_, self.history_, self.feature_scores_ = found.evaluated, found.history, found.feature_scores
-            found = found.certificate
+            self.evaluated_, self.history_ = found.evaluated(fit.labels), fit.watch.history
+            self.feature_scores_ = found.feature_scores
+            found = found.certificate()
         self._answer(found)
         if _has_one_estimator(self) and fit.budget.spent() is None:
             self.estimator_ = self._refitted()
@@ -346,22 +318,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         found = self.certificate_
-        if self.path_ is None or found.path is None or found.data is None or found.told is None:
+        if found.path is None:
             raise ValueError("at_size needs a path: fit with choose='new_data'")
-        size = whole("size", size, 1)
-        if size > (most := self.path_[-1].size):
-            raise ValueError(f"size must be at most {most}, the number of columns, got {size}")
-        row = self.path_.at(size)
-        if row.size > found.data.choice.limit:
-            limit = f"{found.data.choice.limit}, the largest number of columns that may be chosen"
-            raise ValueError(f"size must be at most {limit}, got {size}")
-        if row.size != size:
-            warn(f"the path has no set of size {size}; this is its set of size {row.size}, the next smaller one")
-        if row.size == found.path.size:
-            return self._with(found)
-        features = next(one.features for one in found.path.rows if one.size == row.size)
-        path, told = structs.replace(found.path, size=row.size, asked=True), structs.replace(found.told, without={})
-        return self._with(structs.replace(found, features=features, path=path, told=told, new_rows=None, checksum=None))
+        found = at_size(found, whole("size", size, 1))
+        if (got := found.path.size) != size:  # type: ignore[union-attr]
+            warn(f"the path has no set of size {size}; this is its set of size {got}, the next smaller one")
+        return self._with(found)
 
     def _with(self, found: Certificate) -> BestLeafSelector:
         """Return a fitted selector that answers with another record about the same data."""
@@ -383,19 +345,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = self.certificate_
         if self.verbose > 1:
             Console().print(found.summary(), highlight=False, markup=False, soft_wrap=True)
-        by = {
-            "interrupted": "Ctrl-C or a callback",
-            "exhausted": f"The memory for the graph, {ROOM // 2**20} MB, or the loss of all workers",
-        }.get(found.reason, found.reason)
-        if found.path is not None and found.reason != "settled":
-            path, answer = found.path, "" if found.path.folds else ": nothing is known yet, so it is all columns"
-            warn(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds{answer}", ConvergenceWarning)
-        elif found.search is not None and not found.settled and found.local is None:
-            warn(
-                f"{by} ended the search before it was settled. {unsettled_in_words(found)} Give it more time or "
-                f"samples, or a larger epsilon than {self.epsilon:g}.",
-                ConvergenceWarning,
-            )
+        if ended := early_end(found, self.epsilon):
+            warn(ended, ConvergenceWarning)
 
     def _refitted(self) -> BaseEstimator:
         """Return the one estimator, fitted to the selected columns of all rows given."""

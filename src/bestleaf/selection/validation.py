@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 from msgspec import structs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from bestleaf.checks import check_keywords, listed, number, shown
+from bestleaf.checks import listed, number, shown
 from bestleaf.columns import EncodedRows, pandas_frame
 from bestleaf.columns.frames import dense
 from bestleaf.features.data import columns_not_finite
@@ -30,18 +28,11 @@ from bestleaf.scikit import takes_missing
 from bestleaf.selection.chosen import check_targets
 from bestleaf.selection.data import Data, task_for, warn
 from bestleaf.selection.fit import asked_of
-from bestleaf.selection.folds import kept_together
+from bestleaf.selection.folds import kept_together, row_numbers
 from bestleaf.selection.judges import Panel
 from bestleaf.selection.new_rows import Split, compared, matching_of, on_test_rows
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.selection.space import Space
-
-GONE = {  # keywords of earlier versions, and what to use instead
-    "holdout": "BestLeafSelector(holdout=...), which keeps rows aside in fit",
-    "test_set": "validate(selector, X_test, y_test) after the fit",
-    "n_repeats": "several values of random_state",
-    "n_jobs": "the n_jobs of the selector",
-}
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,6 @@ def validate(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     delta: float | None = None,
-    **gone: object,
 ) -> Validation:
     """Judge the answer of a fitted selector on test rows of your own, which it must not have seen.
 
@@ -135,8 +125,6 @@ def validate(
     >>> low <= found.score <= high
     True
     """
-    known = ("groups", "sample_weight", "delta")
-    check_keywords("validate", gone, known, gone=GONE)
     if not isinstance(selector, BestLeafSelector):
         raise TypeError(f"selector must be a BestLeafSelector, got {shown(selector)}")
     check_is_fitted(selector)
@@ -185,8 +173,7 @@ def _together(seen: Data, new: Data) -> Data:
         metadata["groups"] = np.concatenate([first, second + first.max() + 1])
     encoded = seen.encoded
     if encoded is not None and new.encoded is not None:
-        frame = pd.concat([encoded.frame, new.encoded.frame], ignore_index=True)
-        encoded = EncodedRows(encoded.encoder, frame, np.concatenate([encoded.plain, new.encoded.plain]))
+        encoded = encoded.and_more(new.encoded)
     return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, metadata, encoded)
 
 
@@ -195,6 +182,7 @@ def _checked(
 ) -> Data:
     """Return the test rows, after checks that they go with the rows of the fit and are not among them."""
     names, X, y = [str(name) for name in seen.names], dense(X), np.asarray(y)
+    task = task_for(seen.y, selector.estimator)
     theirs = [str(name) for name in getattr(X, "columns", names)]
     if hasattr(selector, "feature_names_in_") and len(theirs) == len(names) and theirs != names:
         other = next(both for both in zip(names, theirs, strict=True) if both[0] != both[1])
@@ -202,7 +190,7 @@ def _checked(
     encoded = None
     if seen.encoded is not None:
         encoder = seen.encoded.encoder
-        encoded = EncodedRows(encoder, pandas_frame(X), encoder.plain(X))
+        encoded = EncodedRows(encoder, pandas_frame(X), encoder.plain(X), y)
         numbers = encoded.numbers()
     else:
         try:
@@ -216,13 +204,13 @@ def _checked(
     if broken := columns_not_finite(numbers, missing=takes_missing(selector.estimator)):
         which = listed(names[feature] for feature in seen.features_of(broken))
         raise ValueError(f"X_test must not have missing values (NaN) or infinity (inf), found in columns [{which}]")
-    _check_targets(task_for(seen.y, selector.estimator), seen.y, y)
+    _check_targets(task, seen.y, y)
     checks = {"groups": group_numbers, "sample_weight": checked_weights}
     metadata = {name: checks[name](one, len(y)) for name, one in given.items() if one is not None}
     data = Data(numbers, y, seen.names, metadata, encoded)
     if "sample_weight" in metadata:
-        check_targets(data, task_for(seen.y, selector.estimator))
-    _refuse_seen_rows(seen, data, task_for(seen.y, selector.estimator))
+        check_targets(data, task)
+    _refuse_seen_rows(seen, data, task)
     together = kept_together(data)
     if together is not data:
         many = len(y) - len(np.unique(together.metadata["groups"]))
@@ -243,26 +231,19 @@ def _check_targets(task: str, y: np.ndarray, new_y: np.ndarray) -> None:
 
 def _refuse_seen_rows(seen: Data, new: Data, task: str) -> None:
     """Refuse test rows that are rows of the fit; as many may be equal as rows are that equal others by chance."""
-    known, asked = (Counter(_rows_as_bytes(data, seen, task)) for data in (seen, new))
-    found, many = sum(times for row, times in asked.items() if row in known), len(new.y)
-    twice = sum(times for times in known.values() if times > 1) / len(seen.y)
+    both, y = (seen, new), np.concatenate([seen.y, new.y])
+    with np.errstate(over="ignore"):  # in single precision rows are the same whatever the type of their numbers
+        X = np.concatenate([np.asarray(one.X, np.float32) for one in both]) + np.float32(0)  # no zero with a minus sign
+        _, targets = np.unique(y if task == "classification" else y.astype(np.float32), return_inverse=True)
+    X[np.isnan(X)] = np.nan
+    numbers = row_numbers(X, targets.ravel())
+    known, asked = (np.bincount(some, minlength=len(numbers)) for some in np.split(numbers, [len(seen.y)]))
+    found, many = int(asked[known > 0].sum()), len(new.y)
+    twice = known[known > 1].sum() / len(seen.y)
     if kept_together(seen._replace(metadata={})).metadata:  # copies say nothing of chance
         twice = 0.0
     # Rows that are equal by chance are so among the test rows, too.
-    repeated = sum(times for times in asked.values() if times > 1)
-    likely = min(many * twice, (repeated + 3) * max(1.0, len(seen.y) / many))
+    likely = min(many * twice, (asked[asked > 1].sum() + 3) * max(1.0, len(seen.y) / many))
     # Share of test rows that may equal rows of the fit, beyond what rows of the fit share with each other.
     if found > likely + 3 * np.sqrt(max(0.0, likely * (1 - likely / many))) + max(1.0, 0.01 * many):
         raise ValueError(f"X_test must not have rows of the fit, got {found:,} of {many:,} that are among them")
-
-
-def _rows_as_bytes(data: Data, seen: Data, task: str) -> list[bytes]:
-    """Return what tells rows apart, whatever the type of their numbers."""
-    with np.errstate(over="ignore"):
-        numbers = np.asarray(data.X, np.float32) + np.float32(0)  # there is a zero with a minus sign
-        targets = data.y.tolist() if task == "classification" else np.asarray(data.y, np.float32).tolist()
-    numbers[np.isnan(numbers)] = np.nan
-    if task == "classification":
-        kinds = {target: number for number, target in enumerate(np.unique(seen.y).tolist())}
-        targets = [kinds[one] for one in targets]
-    return [row.tobytes() + repr(one).encode() for row, one in zip(numbers, targets, strict=True)]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import structs
 
 from bestleaf.proof import record
 from bestleaf.proof.record import Certificate
 from bestleaf.proof.text import first_of, shown
+from bestleaf.proof.words import unsettled_in_words
 from bestleaf.proof.words_new_rows import intervals_of
+
+ROOM = 256 * 2**20  # bytes that the graph of a search may take
 
 
 class PathRow(NamedTuple):
@@ -23,15 +27,15 @@ class PathRow(NamedTuple):
     score: float  # mean over judges and folds
 
 
+Row = TypeVar("Row", PathRow, record.PathRow)
+
+
 class Path(tuple[PathRow, ...]):
     """The path by size; the last row is all columns. ``pandas.DataFrame(selector.path_)`` makes it a table."""
 
     def at(self, size: int) -> PathRow:
         """Return the row of a size; if there is none, that of the nearest smaller size."""
-        smaller = [row for row in self if row.size <= size]
-        if not smaller:
-            raise ValueError(f"size must be at least {self[0].size}, the smallest of the path, got {size}")
-        return smaller[-1]
+        return row_at(self, size)
 
     @classmethod
     def of(cls, path: record.Path, labels: Mapping[str, str | int]) -> Path:
@@ -143,3 +147,44 @@ def cv_results_of(path: record.Path) -> dict[str, np.ndarray]:
     for place, judge in enumerate(path.judges):
         found[f"difference_{judge}"] = np.array([row.judges[place] if row.judges else np.nan for row in path.rows])
     return found
+
+
+def row_at(rows: Sequence[Row], size: int) -> Row:
+    """Return the row of a size; if there is none, that of the nearest smaller size."""
+    smaller = [row for row in rows if row.size <= size]
+    if not smaller:
+        raise ValueError(f"size must be at least {rows[0].size}, the smallest of the path, got {size}")
+    return smaller[-1]
+
+
+def at_size(found: Certificate, size: int) -> Certificate:
+    """Return the record with the set of a size of the path, or the next smaller one; its score on new rows is open."""
+    assert found.path is not None
+    assert found.data is not None
+    assert found.told is not None
+    limit, most = found.data.choice.limit, found.path.rows[-1].size
+    if size > most:
+        raise ValueError(f"size must be at most {most}, the number of columns, got {size}")
+    row = row_at(found.path.rows, size)
+    if row.size > limit:
+        raise ValueError(f"size must be at most {limit}, the largest number of columns that may be chosen, got {size}")
+    if row.size == found.path.size:
+        return found
+    path, told = structs.replace(found.path, size=row.size, asked=True), structs.replace(found.told, without={})
+    return structs.replace(found, features=row.features, path=path, told=told, new_rows=None, checksum=None)
+
+
+def early_end(found: Certificate, epsilon: float) -> str | None:
+    """Return in words what a budget ended; None if it ended nothing."""
+    by = {
+        "interrupted": "Ctrl-C or a callback",
+        "exhausted": f"The memory for the graph, {ROOM // 2**20} MB, or the loss of all workers",
+    }.get(found.reason, found.reason)
+    if (path := found.path) is not None:
+        answer = "" if path.folds else ": nothing is known yet, so it is all columns"
+        ended = f"{by} ended the choice after {path.folds} of {path.folds_planned} folds{answer}"
+        return None if found.reason == "settled" else ended
+    if found.settled or found.local is not None:
+        return None
+    more = f"Give it more time or samples, or a larger epsilon than {epsilon:g}."
+    return f"{by} ended the search before it was settled. {unsettled_in_words(found)} {more}"

@@ -45,7 +45,7 @@ def read_frame(
 
     Parameters
     ----------
-    path : path
+    path : path-like
         The file; its ending says which kind of file it is.
     missing : list of str, default=()
         Cells with one of these texts have no value, such as "?"; so have empty cells and those with NA, NaN or null.
