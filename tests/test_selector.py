@@ -587,25 +587,6 @@ def test_nothing_beats_a_perfect_subset():
         assert "No subset at all can be better by more than 0.01" in str(selector.certificate_)
 
 
-@pytest.mark.parametrize(
-    ("made", "name", "instead"),
-    [
-        *((BestLeafSelector, name, "exclude, max_features or feature_groups") for name in ("costs", "at_most")),
-        *((BestLeafSelector, name, rf"search=SearchOptions\({name}=") for name in ("guarantee", "max_samples")),
-        (BestLeafSelector, "forced", "include"),
-        (BestLeafSelector, "forbidden", "exclude"),
-        (BestLeafSelector, "prefer_small", "parsimony=0 for the best subset"),
-        (BestLeafSelector, "score_range", "a scoring that has bounds"),
-        (BestLeafSelector, "max_memory", "max_features or exclude"),
-        (BestLeafSelector, "n_repeats", "several fits with different values of random_state"),
-        *((SearchOptions, name, "") for name in ("batch_size", "continue_probability", "alpha", "terminal")),
-    ],
-)
-def test_a_keyword_that_is_gone_says_what_to_use(made, name, instead):
-    with pytest.raises(TypeError, match=f"{made.__name__} got .* does not have, '{name}'; use {instead}"):
-        made(**{name: 1})
-
-
 def test_parsimony_is_how_much_value_a_smaller_answer_may_cost():
     X, y = load_wine(return_X_y=True)
     settings = {"choose": "training", "random_state": 0, "epsilon": 0.02, "guarantee": "grown"}

@@ -27,18 +27,7 @@ from bestleaf.features.rows import checked_weights, group_numbers
 from bestleaf.scikit import Interval, InvalidParameterError, takes_missing
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
-GONE = {  # keywords of earlier versions, and what to use instead
-    **dict.fromkeys(("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"),
-    "test_set": "bestleaf.validate(selector, X_test, y_test) after the fit",
-    "forced": "include",
-    "forbidden": "exclude",
-    "prefer_small": "parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
-    "score_range": "a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
-    "checkpoint": "memory='run.db', a file of answers that the same fit goes on from",
-    "max_memory": "max_features or exclude; the memory beside the data is limited anyway",
-    "n_repeats": "several fits with different values of random_state",
-}
-FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
+FeatureGroups = Sequence[Iterable[int | str]] | Mapping[str, Iterable[int | str]]  # features that enter together
 
 
 class Data(NamedTuple):
@@ -90,12 +79,13 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[
                 selector, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
             )
     else:  # a feature is a column of the table
-        encoded = EncodedRows.of(encoder, X)
+        encoded = EncodedRows.of(encoder, X, y)
         validate_data(selector, X, skip_check_array=True)
         strange = is_frame(X) and isinstance(selector.encode, str)
         X, y = check_X_y(encoded.numbers(), y, ensure_all_finite=False, ensure_min_samples=2, estimator=selector)
-        if strange and (told := told_in_python(encoded.frame, y)) is not None:
+        if strange and (told := told_in_python(encoded.frame, y, encoded.read)) is not None:
             warn(told)
+        encoded = encoded._replace(read=None)
     _check_labels(y)
     names = _names_of(selector)
     if broken := columns_not_finite(X, missing=takes_missing(selector.estimator)):

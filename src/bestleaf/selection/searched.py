@@ -12,7 +12,7 @@ from msgspec import structs
 from sklearn.base import BaseEstimator
 
 import bestleaf
-from bestleaf.checks import moved, one_of, shown
+from bestleaf.checks import one_of, shown
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS
 from bestleaf.features import FeatureLattice, Subset
@@ -66,12 +66,6 @@ class SearchOptions(BaseEstimator):
         subsets of the best answers.
     """
 
-    @moved(
-        batch_size="best_leaf(FeatureLattice(oracle), batch_size=...)",
-        continue_probability="best_leaf(FeatureLattice(oracle, continue_probability=...))",
-        alpha="guarantee='local' or guarantee='exhaustive'",
-        terminal="no option instead: the values of complete subsets are exact",
-    )
     def __init__(
         self,
         *,

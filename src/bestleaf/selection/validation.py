@@ -6,12 +6,11 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 from msgspec import structs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from bestleaf.checks import check_keywords, listed, number, shown
+from bestleaf.checks import listed, number, shown
 from bestleaf.columns import EncodedRows, pandas_frame
 from bestleaf.columns.frames import dense
 from bestleaf.features.data import columns_not_finite
@@ -34,13 +33,6 @@ from bestleaf.selection.judges import Panel
 from bestleaf.selection.new_rows import Split, compared, matching_of, on_test_rows
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.selection.space import Space
-
-GONE = {  # keywords of earlier versions, and what to use instead
-    "holdout": "BestLeafSelector(holdout=...), which keeps rows aside in fit",
-    "test_set": "validate(selector, X_test, y_test) after the fit",
-    "n_repeats": "several values of random_state",
-    "n_jobs": "the n_jobs of the selector",
-}
 
 
 @dataclass(frozen=True)
@@ -99,7 +91,6 @@ def validate(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     delta: float | None = None,
-    **gone: object,
 ) -> Validation:
     """Judge the answer of a fitted selector on test rows of your own, which it must not have seen.
 
@@ -134,8 +125,6 @@ def validate(
     >>> low <= found.score <= high
     True
     """
-    known = ("groups", "sample_weight", "delta")
-    check_keywords("validate", gone, known, gone=GONE)
     if not isinstance(selector, BestLeafSelector):
         raise TypeError(f"selector must be a BestLeafSelector, got {shown(selector)}")
     check_is_fitted(selector)
@@ -184,8 +173,7 @@ def _together(seen: Data, new: Data) -> Data:
         metadata["groups"] = np.concatenate([first, second + first.max() + 1])
     encoded = seen.encoded
     if encoded is not None and new.encoded is not None:
-        frame = pd.concat([encoded.frame, new.encoded.frame], ignore_index=True)
-        encoded = EncodedRows(encoded.encoder, frame, np.concatenate([encoded.plain, new.encoded.plain]))
+        encoded = encoded.and_more(new.encoded)
     return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, metadata, encoded)
 
 
@@ -202,7 +190,7 @@ def _checked(
     encoded = None
     if seen.encoded is not None:
         encoder = seen.encoded.encoder
-        encoded = EncodedRows(encoder, pandas_frame(X), encoder.plain(X))
+        encoded = EncodedRows(encoder, pandas_frame(X), encoder.plain(X), y)
         numbers = encoded.numbers()
     else:
         try:

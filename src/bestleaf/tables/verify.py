@@ -30,7 +30,7 @@ def verify_table(
 
     Parameters
     ----------
-    certificate : Certificate or path
+    certificate : Certificate or path-like
         What is checked.
     data : path-like or DataFrame
         The table it is about, as in `load_table`.
@@ -109,6 +109,6 @@ def _oracle(
         estimator=estimator,
         scoring=made.scoring,
         cv=folds_for(estimator, made.cv, metadata),
-        random_state=claim.seed,
+        random_state=claim.seed or 0,
         **metadata,
     )
