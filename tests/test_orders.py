@@ -74,7 +74,7 @@ def squares(targets, classes):
     return sum(one * one for one in sums) / len(targets)
 
 
-def plain_forest(codes, targets, new, classes, tried, leaf, depth, seed, trees):
+def plain_forest(codes, targets, new, classes, tried, leaf, depth, chance, seed, trees):
     """Return (importances, predictions) of a forest in plain Python."""
     importance, out = [0.0] * len(codes), [[0.0] * classes for _ in new[0]]
     for tree in range(trees):
@@ -112,7 +112,9 @@ def plain_forest(codes, targets, new, classes, tried, leaf, depth, seed, trees):
                         out[row][one] += mean
                 continue
             column, cut = best
-            importance[column] += most
+            same = [here.count(one) / len(here) for one in range(classes)]
+            variance = np.var(here) if classes == 1 else 1.0 - sum(one**2 for one in same)
+            importance[column] += max(most - chance * variance, 0.0)
             for side in (False, True):
                 nodes.append(
                     (
@@ -124,17 +126,18 @@ def plain_forest(codes, targets, new, classes, tried, leaf, depth, seed, trees):
     return importance, out
 
 
+@pytest.mark.parametrize("chance", [0.0, 2.5])
 @pytest.mark.parametrize("classes", [1, 3, 25])
-def test_the_forest_is_that_of_plain_python(classes):
+def test_the_forest_is_that_of_plain_python(classes, chance):
     rng = np.random.default_rng(3)
     codes, new = (rng.integers(0, 9, (5, rows)).astype(np.uint8) for rows in (40, 11))
     targets = rng.integers(0, classes if classes > 1 else 100, 40)
     scratch = forest.Scratch.of(40, 11, classes, 5)._replace(shuffled=np.empty(5, np.int64))
-    table, shape = forest.Table(codes, np.arange(5), targets, new), forest.Shape(classes, 3, 2, 5)
+    table, shape = forest.Table(codes, np.arange(5), targets, new), forest.Shape(classes, 3, 2, 5, chance)
     importance, out = np.zeros(5), np.zeros((11, classes))
     for some in ((0, 3), (3, 7)):  # in two batches
         forest.grow(table, shape, scratch, 17, some, importance, out)
-    expected = plain_forest(codes.tolist(), targets.tolist(), new.tolist(), classes, 3, 2, 5, 17, 7)
+    expected = plain_forest(codes.tolist(), targets.tolist(), new.tolist(), classes, 3, 2, 5, chance, 17, 7)
     np.testing.assert_allclose(importance, expected[0])
     np.testing.assert_allclose(out, expected[1])
 

@@ -33,7 +33,11 @@ class Forest:
         self.scratch = forest.Scratch.of(known, new, outputs, depth)
 
     def grown(self, units: Units, trees: int, tried: int, seed: int, *, predict: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the importance of each unit, and the predictions [new rows, outputs] of a forest on some units."""
+        """Return the importance of each unit, and the predictions [new rows, outputs] of a forest on some units.
+
+        The best of several cuts through noise explains something, too, and the more the fewer rows there are. What the
+        best of `tried` such cuts hardly ever exceeds, in units of the variance, does not count as importance.
+        """
         of_units = [self.part.numbers_of[unit] for unit in units]
         used = np.concatenate(of_units)
         new_codes = self.new_codes if predict else self.new_codes[:, :0]
@@ -41,7 +45,7 @@ class Forest:
         rows = new_codes.shape[1]
         scratch = self.scratch._replace(shuffled=np.empty(len(used), np.int64), new_row=self.scratch.new_row[:rows])
         outputs = self.part.targets.shape[1]
-        shape = forest.Shape(outputs, tried, self.leaf, self.depth)
+        shape = forest.Shape(outputs, tried, self.leaf, self.depth, 0.0 if predict else 1.0 + 2.0 * np.log(tried))
         importance, out = np.zeros(len(used)), np.zeros((rows, outputs))
         # Codes that a forest looks at between two looks at the clock: about a tenth of a second.
         at_once = max(1, int(1e8 / (len(self.targets) * min(tried, len(used)) * self.depth)))
