@@ -17,6 +17,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from math import inf
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, sleep
@@ -116,9 +117,11 @@ def interrupted(name: str, times: int) -> None:
     """Kill and resume runs of one kind, and print what came of it."""
     rng = np.random.default_rng(0)
     expected = digest(name, None)  # compiles
-    begun = perf_counter()
-    assert digest(name, None) == expected
-    unbroken = perf_counter() - begun
+    unbroken = inf
+    for _ in range(3):  # the quickest one, so that most kills come while it runs
+        begun = perf_counter()
+        assert digest(name, None) == expected
+        unbroken = min(unbroken, perf_counter() - begun)
     running = same = 0
     with tempfile.TemporaryDirectory() as folder:
         for place in range(times):

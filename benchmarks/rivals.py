@@ -62,7 +62,6 @@ def on_features(title, X, y, samples):
     }
     rivals = {
         "fuse": {},
-        "fuse, continuous": {"heuristic": "continuous"},
         "fuse-ucd": {"variant": "ucd"},
         "alphafuse": {"backup": 0.5},
     }

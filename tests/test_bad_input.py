@@ -123,8 +123,3 @@ def test_errors_of_the_user_come_through():
 
     with pytest.raises(RuntimeError, match="the simulator crashed"):
         best_arm(Broken(), epsilon=0.1, delta=0.1)
-
-
-def test_a_name_that_is_gone_says_what_to_use_instead():
-    with pytest.raises(ImportError, match=r"no longer has FuseSelector; use bestleaf\.paper\.fuse_search"):
-        from bestleaf import FuseSelector  # noqa: F401

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import runpy
 import signal
@@ -93,14 +92,16 @@ def test_demo_says_what_is_proved():
 def test_reproduce_keeps_rows_and_prints_a_table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     some = ["DAG beta1 paper", "DAG theory sound"]
-    assert "hoeffding" not in bestleaf("reproduce", "fixed", *some, "--runs", "2").out
-    rows = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
-    assert ({row["case"] for row in rows}, len(rows)) == (set(some), 4)
-    for _ in range(2):  # the second time, all rows are there
-        code, shown, said = bestleaf("reproduce", "fixed", "--runs", "2")
+    shown = bestleaf("reproduce", "fixed", *some, "--runs", "2", "--csv", "some.csv").out
+    assert "hoeffding" not in shown
+    assert "All runs will take about" in shown
+    rows = (tmp_path / "some.csv").read_text().splitlines()[1:]
+    assert len(rows) == 4
+    for _ in range(2):  # the second time, all runs are there
+        code, shown, said = bestleaf("reproduce", "fixed", "--runs", "2", "--csv", "all.csv")
         assert code == 0, said
         assert "478,142" in shown
-    found = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
+    found = (tmp_path / "all.csv").read_text().splitlines()[1:]
     assert len(found) == 20
     assert all(row in found for row in rows)
 
@@ -117,14 +118,14 @@ def test_a_wrong_name_gets_the_right_ones(experiment, tmp_path, monkeypatch):
 
 TELLS_ROWS = """
 from bestleaf.cli import main
-from bestleaf.paper.experiments import rows
+from bestleaf.paper import runs
 
 def told(finished, *given, **keywords):
-    for future in finished:
-        yield future
+    for row in finished:
+        yield row
         print("row", flush=True)  # it is taken by now
 
-rows.track = told
+runs.track = told
 main()
 """
 
@@ -134,14 +135,17 @@ main()
 def test_ctrl_c_keeps_the_rows(tmp_path):
     arguments = [sys.executable, "-c", TELLS_ROWS, "reproduce", "fixed", "--runs", "500", "--n-jobs", "2"]
     process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in iter(process.stdout.readline, ""):
+        if "All runs will take about" in line:
+            break
     assert "row\n" in iter(process.stdout.readline, "")
-    assert not (tmp_path / "bestleaf-fixed.json").exists()
     os.kill(process.pid, signal.SIGINT)
     shown, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    rows = json.loads((tmp_path / "bestleaf-fixed.json").read_text())["rows"]
-    assert rows
-    assert errors == f"Interrupted; the {len(rows)} runs finished so far are in bestleaf-fixed.json.\n"
+    assert errors.startswith("Interrupted; the "), errors
+    finished = int(errors.split()[2])
+    assert errors == f"Interrupted; the {finished} runs finished so far are in bestleaf-fixed.db.\n"
+    assert finished > 1
     assert "478,142" in shown
 
 
@@ -149,8 +153,9 @@ def test_ctrl_c_keeps_the_rows(tmp_path):
     ("arguments", "words"),
     [
         (["fixed", "--runs", "0"], "--runs"),
-        (["fixed", "--json", "no/such/rows.json"], "does not exist"),
-        (["fixed", "--json", "thesis.json"], "thesis.json"),
+        (["fixed", "--memory", "no/such/rows.db"], "memory must be in a folder that exists"),
+        (["fixed", "--memory", "thesis.json"], "thesis.json"),
+        (["fixed", "--csv", "rows.json"], "--csv must end in .csv, got rows.json"),
         (["expansion", "--plot", "figure.png"], "--plot must end in .svg, got figure.png"),
         (["selection", "--data", "madelon"], "--data must be madelon=PATH, got 'madelon'"),
         (["selection", "--data", "iris=here"], "got a data set called 'iris'"),

@@ -294,5 +294,3 @@ def test_an_error_is_refused_where_the_rows_given_decide():
     for scoring in ("neg_mean_squared_error", make_scorer(mean_absolute_error, greater_is_better=False)):
         with pytest.raises(ValueError, match=r"scoring must have scores from 0 to 1, .* with choose='training', got"):
             made_selector(Ridge(), cv=3, scoring=scoring, choose="training").fit(ROWS, REAL)
-    with pytest.raises(TypeError, match=r"does not have, 'score_range'; use a scoring that has bounds"):
-        EstimatorOracle(ROWS, REAL, score_range=(0.0, 1.0))

@@ -210,7 +210,7 @@ def test_a_search_has_the_same_answer_on_a_gpu():
     X = table("real numbers", 900, 30)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
     kinds = (NeighbourVotes(device=device) for device in ("cuda", "cpu"))
-    found = [made_selector(votes, random_state=0, max_samples=2000).fit(X, y) for votes in kinds]
+    found = [made_selector(votes, choose="training", random_state=0, max_samples=2000).fit(X, y) for votes in kinds]
     assert found[0].support_.tolist() == found[1].support_.tolist()
     assert found[0].certificate_.claims == found[1].certificate_.claims
 

@@ -150,7 +150,7 @@ def test_a_selection_after_another_budget_or_seed_ends_as_alone(tmp_path, name):
 def test_another_run_finds_every_value_that_is_known(tmp_path, monkeypatch):
     file = tmp_path / "run.db"
     selected("an estimator", memory=file)
-    monkeypatch.setattr("bestleaf.features.estimator.EstimatorOracle._plain_scores", None)  # nothing is fitted
+    monkeypatch.setattr("bestleaf.features.estimator.EstimatorOracle._plain_score", None)  # nothing is fitted
     assert selected("an estimator", memory=file)
 
 

@@ -285,6 +285,19 @@ def test_keywords_of_one_way_are_refused_in_the_other(linear):
 # ---- budgets, Ctrl-C, memory
 
 
+def test_without_time_a_part_of_the_rows_drawn_by_the_seed_is_scored():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(16_000, 3))
+    y = X[:, 0] + rng.normal(size=16_000) > 0
+    X, y = X[np.argsort(y, kind="stable")], np.sort(y)  # sorted by target
+    with pytest.warns(ConvergenceWarning, match="max_time ended the choice"):
+        found = BestLeafSelector(random_state=0, max_time=1e-6).fit(X, y)
+    claim = found.certificate_.new_rows
+    assert (claim.trained, claim.rows, found.certificate_.data.rows) == (10_000, 4_000, 12_000)
+    assert claim.interval[0] > 0.7
+    assert verify(found.certificate_, X, y)
+
+
 def test_less_time_is_a_prefix_of_the_folds(linear, clock):
     X, y = linear.data[:, :8], linear.target
     whole = BestLeafSelector(random_state=0, cv=3).fit(X, y)
@@ -572,25 +585,6 @@ def test_nothing_beats_a_perfect_subset():
         selector.fit(X, (X[:, 0] > 0).astype(int))
         assert list(selector.subset_) == [0]
         assert "No subset at all can be better by more than 0.01" in str(selector.certificate_)
-
-
-@pytest.mark.parametrize(
-    ("made", "name", "instead"),
-    [
-        *((BestLeafSelector, name, "exclude, max_features or feature_groups") for name in ("costs", "at_most")),
-        *((BestLeafSelector, name, rf"search=SearchOptions\({name}=") for name in ("guarantee", "max_samples")),
-        (BestLeafSelector, "forced", "include"),
-        (BestLeafSelector, "forbidden", "exclude"),
-        (BestLeafSelector, "prefer_small", "parsimony=0 for the best subset"),
-        (BestLeafSelector, "score_range", "a scoring that has bounds"),
-        (BestLeafSelector, "max_memory", "max_features or exclude"),
-        (BestLeafSelector, "n_repeats", "several fits with different values of random_state"),
-        *((SearchOptions, name, "") for name in ("batch_size", "continue_probability", "alpha", "terminal")),
-    ],
-)
-def test_a_keyword_that_is_gone_says_what_to_use(made, name, instead):
-    with pytest.raises(TypeError, match=f"{made.__name__} got .* does not have, '{name}'; use {instead}"):
-        made(**{name: 1})
 
 
 def test_parsimony_is_how_much_value_a_smaller_answer_may_cost():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from math import inf, log
 
+import numpy as np
 import pytest
+from scipy.special import rel_entr
 
 from bestleaf.paper import theory
-from bestleaf.problems import TableProblem, Unrolled, paper_lattice
+from bestleaf.paper.theory import lower_bound
+from bestleaf.problems import TableProblem, Unrolled, paper_lattice, random_game_tree
 from test_search import Walk
 
 
@@ -114,3 +117,45 @@ def test_values_of_a_very_deep_graph_and_a_cycle():
     assert theory.values(TableProblem(chain, {20_000: 0.25}))[0] == 0.25
     with pytest.raises(ValueError, match="problem must have no cycle, got one through the state 0"):
         theory.values(TableProblem({state: [(state + 1) % 5] for state in range(5)}, {}))
+
+
+def test_the_lower_bound_is_the_largest_smallest_divergence():
+    """Against a direct search over shares: two arms of two leaves each, where the better one has leaves 0.3 and 0.6."""
+    means = {"a": 0.3, "b": 0.5, "c": 0.6, "d": 0.55}
+    problem = TableProblem({0: ["A", "B"], "A": ["a", "c"], "B": ["b", "d"]}, means)
+    levels, rng = np.linspace(0.3, 0.6, 1001), np.random.default_rng(0)
+
+    def divergence(p, q):
+        return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
+
+    def smallest(shares):
+        w = dict(zip(means, shares, strict=True))
+        fall = sum(w[one] * np.where(means[one] > levels, divergence(means[one], levels), 0) for one in "ac")
+        rise = [w[one] * np.where(means[one] < levels, divergence(means[one], levels), 0) for one in "bd"]
+        return min((fall + one).min() for one in rise)
+
+    tried = rng.dirichlet([1, 2, 8, 8], 20_000)
+    best = max(map(smallest, tried))
+    found = lower_bound(problem, 0.1)
+    assert found <= divergence(0.1, 0.9) / best <= 1.02 * found
+
+
+def test_the_lower_bound_of_ties_games_and_large_graphs():
+    tie = TableProblem({0: ["a", "b"]}, {"a": 0.5, "b": 0.5})
+    assert lower_bound(tie, 0.1) == np.inf
+    assert lower_bound(tie, 0.1, 0.1) == pytest.approx(divergence_of_two(0.1), rel=0.01)
+    assert lower_bound(paper_lattice(), 0.1) == lower_bound(Unrolled(paper_lattice()), 0.1)
+    assert lower_bound(paper_lattice(), 0.1, task="leaf") > lower_bound(paper_lattice(), 0.1)
+    with pytest.raises(ValueError, match="takes at most 5 leaves, got 20"):
+        lower_bound(paper_lattice(), 0.1, most=5)
+    with pytest.raises(ValueError, match="one player"):
+        lower_bound(random_game_tree(0), 0.1)
+    with pytest.raises(ValueError, match=r"delta must be above 0 and below 0\.5, got 0\.5"):
+        lower_bound(paper_lattice(), 0.5)
+
+
+def divergence_of_two(epsilon, delta=0.1):
+    """Return kl(delta, 1 - delta) over the cost of moving two leaves of mean 0.5 apart by epsilon, half each."""
+    low, high = 0.5 - epsilon / 2, 0.5 + epsilon / 2
+    each = [0.5 * (rel_entr(0.5, q) + rel_entr(0.5, 1 - q)) for q in (low, high)]
+    return (rel_entr(delta, 1 - delta) + rel_entr(1 - delta, delta)) / sum(each)

@@ -14,7 +14,7 @@ from bestleaf.paper import load_linear
 from bestleaf.paper.fuse import Fuse, FuseSettings
 from bestleaf.paper.uct import UCT, VARIANTS, UCTSettings
 from bestleaf.search.budget import SLICE
-from naive import NaiveCompeting, NaiveFuse, NaiveLattice, NaiveUCT
+from naive import NaiveFuse, NaiveLattice, NaiveUCT
 
 pytestmark = pytest.mark.slow
 
@@ -87,18 +87,15 @@ def small():
 
 @pytest.mark.parametrize("variant", ["uct1", "ucd", "uct3"])
 @pytest.mark.parametrize("backup", ["descent", 0.5])
-@pytest.mark.parametrize("kind", ["discrete", "continuous"])
-def test_fuse_agrees_with_the_naive_twin(small, variant, backup, kind):
+def test_fuse_agrees_with_the_naive_twin(small, variant, backup):
     X, y = small
-    continuous = kind == "continuous"
     oracle = KNNOracle(X, y, n_neighbors=3, subsample=8, scale=False)
     lattice = FeatureLattice(oracle, max_features=3)
     naive = NaiveLattice(X[oracle.rows], y[oracle.rows], k=3, m=8, q=0.9, max_features=3)
-    settings = {"variant": variant, "backup": backup, "initial_rollouts": 6, "max_samples": 150, "trust": 50.0}
-    search = played(Fuse(lattice, FuseSettings(heuristic=kind, widening=0.5, **settings), 2))
+    settings = {"variant": variant, "backup": backup, "initial_rollouts": 6, "max_samples": 150}
+    search = played(Fuse(lattice, FuseSettings(widening=0.5, **settings), 2))
     alpha = 0.0 if backup == "descent" else backup
-    settings = {"depths": VARIANTS[variant], "alpha": alpha, "initial": 6, "seed": 2}
-    twin = NaiveCompeting(naive, trust=50.0, **settings) if continuous else NaiveFuse(naive, b=0.5, **settings)
+    twin = NaiveFuse(naive, depths=VARIANTS[variant], alpha=alpha, initial=6, seed=2, b=0.5)
     for _ in range(150):
         twin.iterate()
     assert_agree(search, twin)
@@ -190,11 +187,8 @@ def test_a_lattice_that_samples_in_its_own_way_is_refused(linear):
     ("options", "words"),
     [
         ({"exact_stop": "no"}, "exact_stop must be True or False, got 'no'"),
-        ({"trust": "x"}, "trust must be a number"),
-        ({"trust": 0}, "trust must be more than 0, got 0"),
-        ({"widening": None, "heuristic": "continuous"}, "widening must be a number between 0 and 1, got None"),
+        ({"widening": None}, "widening must be a number between 0 and 1, got None"),
         ({"locality": -1}, "locality must be at least 0, got -1"),
-        ({"heuristic": "lucky"}, "heuristic must be one of discrete, continuous"),
         ({"max_time": inf, "max_samples": None}, "max_time must be a positive number of seconds, got inf"),
         ({"callback": 5}, "callback must be a function or None, got 5"),
     ],

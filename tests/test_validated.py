@@ -160,10 +160,6 @@ def test_rows_that_do_not_go_with_the_fit_are_refused(selector, given, told):
 
 
 def test_what_is_no_argument_is_refused(selector):
-    with pytest.raises(TypeError, match="validate got an argument that it no longer has, 'holdout'; use BestLeafSelec"):
-        validate(selector, NEW_FRAME, NEW_Y, holdout=0.3)
-    with pytest.raises(TypeError, match=r"'test_set'; use validate\(selector, X_test, y_test\) after the fit"):
-        validate(selector, NEW_FRAME, NEW_Y, test_set=(X, Y))
     with pytest.raises(ValueError, match="delta must be strictly between 0 and 1, got 1"):
         validate(selector, NEW_FRAME, NEW_Y, delta=1)
     with pytest.raises(TypeError, match="selector must be a BestLeafSelector, got 3"):

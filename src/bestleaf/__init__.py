@@ -30,6 +30,7 @@ _NAMES = {  # by the module that defines them
     "engine.rules": ("Rule",),
     "features.estimator": ("EstimatorOracle",),
     "features.neighbours": ("KNNOracle", "NeighbourVotes"),
+    "paper.runs": ("experiment",),
     "paper.fuse": ("FuseResult", "fuse_search"),
     "paper.uct": ("UCTResult", "uct_search"),
     "problems": ("Problem",),
@@ -42,18 +43,6 @@ _NAMES = {  # by the module that defines them
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables", "testing")}
 _MODULES |= {"bounds": "engine.bounds", "rules": "engine.rules"}
-_GONE = {  # names of earlier versions, and what to use instead
-    "Checkpoint": "memory='run.db', the path of a file",
-    "FuseSelector": "bestleaf.paper.fuse_search",
-    "LinearCertificate": "Certificate",
-    "Stopping": "a plain function as stopping=",
-    "best_linear_subset": "BestLeafSelector with a linear estimator and SearchOptions(guarantee='exhaustive')",
-    "flat_best_leaf": "best_leaf",
-    "plotting": "bestleaf.report.figure",
-    "rivals": "bestleaf.paper",
-    "watch": "the progress bar of verbose=1",
-}
-
 __all__ = [
     "BestLeafSelector",
     "Bound",
@@ -87,8 +76,6 @@ def __getattr__(name: str) -> Any:
         return import_module(f"bestleaf.{_MODULES[name]}")
     if name in _HOMES:
         return getattr(import_module(f"bestleaf.{_HOMES[name]}"), name)
-    if name in _GONE:  # an AttributeError would lose its words in "from bestleaf import ..."
-        raise ImportError(f"bestleaf no longer has {name}; use {_GONE[name]}")
     raise AttributeError(f"module 'bestleaf' has no attribute {name!r}")
 
 

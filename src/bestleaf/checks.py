@@ -5,9 +5,8 @@ A sentence has at most 300 characters, because `shown` and `listed` shorten long
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import wraps
 from importlib import import_module
 from numbers import Integral, Real
 from reprlib import Repr
@@ -45,10 +44,10 @@ def cut(text: str, most: int) -> str:
     return f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
-def listed(names: Iterable[object], most: int = 10) -> str:
+def listed(names: Iterable[object]) -> str:
     """Return the first names of a list, as many as fit into a sentence, and how many more there are."""
     every, found = list(names), list[str]()
-    for name in every[:most]:
+    for name in every[:10]:
         text = cut(shown(name), LONGEST_LIST // 2)
         if found and len(", ".join([*found, text])) > LONGEST_LIST:
             break
@@ -103,16 +102,10 @@ def check_keywords(
     given: Iterable[str],
     known: Iterable[str],
     probabilities: Iterable[str] = (),
-    gone: Mapping[str, str] | None = None,
 ) -> None:
-    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without.
-
-    `gone` says what to use instead of keywords of earlier versions.
-    """
+    """Refuse keywords that a function does not have; `probabilities` are those that it cannot do without."""
     given, known = list(given), list(known)
     for name in given:
-        if gone is not None and name in gone:
-            raise TypeError(f"{owner} got an argument that it no longer has, {shown(name)}; use {gone[name]}")
         if name not in known:
             raise TypeError(f"{owner} got an argument that it does not have, {shown(name)}{did_you_mean(name, known)}")
     for name in probabilities:
@@ -125,22 +118,6 @@ def function_or_none(name: str, value: Any) -> Any:
     if value is not None and not callable(value):
         raise TypeError(f"{name} must be a function or None, got {shown(value)}")
     return value
-
-
-def moved(**where: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate an `__init__`: keywords that belong to another function are refused with a hint at that function."""
-
-    def decorated(init: Callable[..., None]) -> Callable[..., None]:
-        @wraps(init)
-        def checked(self: object, *given: object, **settings: object) -> None:
-            for name in where.keys() & settings.keys():
-                owner = type(self).__name__
-                raise TypeError(f"{owner} got an argument that it does not have, {shown(name)}; use {where[name]}")
-            init(self, *given, **settings)
-
-        return checked
-
-    return decorated
 
 
 def library(module: str, extra: str, owner: str) -> ModuleType:

@@ -5,13 +5,12 @@ from naive.chance import NaiveChance
 from naive.cycles import NaiveCycles
 from naive.lookahead import NaiveLookahead
 from naive.search import NaiveLattice, NaiveSearch, NaiveSelection
-from naive.uct import NaiveCompeting, NaiveFuse, NaiveUCT
+from naive.uct import NaiveFuse, NaiveUCT
 from naive.votes import naive_value
 
 __all__ = [
     "NaiveBatches",
     "NaiveChance",
-    "NaiveCompeting",
     "NaiveCycles",
     "NaiveFuse",
     "NaiveLattice",

@@ -124,7 +124,7 @@ class NaiveUCT:
 
 
 class NaiveFuse(NaiveUCT):
-    """FUSE with the discrete heuristic on a `NaiveLattice`: the stopping feature first, then by RAVE."""
+    """FUSE on a `NaiveLattice`: the stopping feature first, then by RAVE."""
 
     def __init__(self, problem, **settings):
         super().__init__(problem, **{"tuned": True, **settings})
@@ -155,48 +155,3 @@ class NaiveFuse(NaiveUCT):
         children = [child for child in self.problem.children(node) if child[-1] != -1]
         left = [child for child in children if child not in self.heads[node]]
         return max(left, key=lambda child: self.rave(node, *(set(child) - set(node))))
-
-
-class NaiveCompeting(NaiveFuse):
-    """FUSE with the continuous heuristic: all features compete, RAVE is the prior of their means.
-
-    An edge exists once it is taken. Priors are computed anew when a node has been visited a tenth as often again.
-    """
-
-    def __init__(self, problem, *, trust, **settings):
-        super().__init__(problem, **settings)
-        self.trust = trust
-        self.priors, self.due = {}, {}
-
-    def descend(self):
-        path = [self.problem.root()]
-        while True:
-            node = path[-1]
-            if self.problem.is_terminal(node) or self.visits[node] < self.initial:
-                return path
-            if self.visits[node] >= self.due.get(node, 0):
-                self.refresh(node)
-            crowd = self.crowd(node)
-            best = max(self.problem.children(node), key=lambda child: self.score((node, child), crowd))
-            if best not in self.heads[node]:
-                self.connect(node, best)
-            path.append(best)
-
-    def refresh(self, node):
-        for head in self.problem.children(node):
-            if head[-1] == -1:
-                ends = [value for _, subset, value in self.problem.rollouts if len(subset) == len(node)]
-                self.priors[node, head] = sum(ends) / len(ends) if ends else 0.5
-            else:
-                self.priors[node, head] = self.rave(node, *(set(head) - set(node)))
-        self.due[node] = int(1.1 * self.visits[node]) + 1
-
-    def score(self, edge, crowd):
-        count = mean = variance = 0.0
-        if edge in self.samples:
-            count, mean = self.n(edge, self.depths[2]), self.mean(edge, self.depths[0])
-            variance = max(0.0, self.mean(edge, self.depths[0], 2) - mean * mean)
-        pace = log(max(crowd, 1.0)) / max(1.0, count)
-        faith = self.trust / (self.trust + count)
-        judged = (1 - faith) * mean + faith * self.priors[edge]
-        return judged + sqrt(self.c * pace * min(0.25, variance + sqrt(2 * pace)))

@@ -1,13 +1,11 @@
-"""bestleaf reproduce: the paper's experiments; all rows are kept in a file, and the same command goes on from there."""
+"""bestleaf reproduce: the paper's experiments; all runs are kept in a file, and the same command goes on from there."""
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -16,7 +14,12 @@ from typer import Argument, Option
 from bestleaf.checks import shown
 from bestleaf.cli import INTERRUPTED, at_once
 from bestleaf.cli.options import Jobs, Seed, check_ending
-from bestleaf.files import write_atomically
+from bestleaf.files import check_writable, write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bestleaf.paper.experiments.table import PaperTable
 
 
 def reproduce(
@@ -37,7 +40,8 @@ def reproduce(
     runs: Annotated[
         int | None, Option(min=1, max=1_000_000, help="Runs of each row (default: the paper's number).")
     ] = None,
-    json: Annotated[Path | None, Option("--json", help="File of the rows; the same command goes on from it.")] = None,
+    memory: Annotated[Path | None, Option(help="File that keeps the runs; the same command goes on from it.")] = None,
+    csv: Annotated[Path | None, Option("--csv", help="CSV file of all runs, one row each.")] = None,
     plot: Annotated[Path, Option(help="SVG file of the figure of expansion.")] = Path("bestleaf-expansion.svg"),
     seed: Seed = 2019,
     n_jobs: Jobs = None,
@@ -45,31 +49,36 @@ def reproduce(
     """Run one of the paper's experiments again."""
     with at_once():
         module = import_module(f"bestleaf.paper.experiments.{experiment}")
-        from bestleaf.paper.experiments.rows import chosen
+        from bestleaf.paper.experiments.table import chosen
+    table = module.EXPERIMENT
     if listing:
-        print("\n".join(module.EXPERIMENT.cases))
+        print("\n".join(table.lines))
         raise typer.Exit
     try:
-        chosen(names or [], module.EXPERIMENT.cases)
+        chosen(names or [], table.lines)
     except ValueError as error:
         print(f"bestleaf: {error}", file=sys.stderr)  # whole: the names do not fit into 300 characters
         raise typer.Exit(2) from None
-    sources = _sources(data or []) if experiment == "selection" else {}
-    if data and not sources:
+    if data and experiment != "selection":
         raise ValueError(f"--data is for the experiment selection, got it for {experiment}")
+    files = _files(data or [])
     if experiment == "expansion":
         check_ending("--plot", plot, (".svg",))
-        if not plot.parent.is_dir():
-            raise ValueError(f"--plot: the folder of {plot} does not exist")
-    rows = _run(module, names or [], runs, json, seed, n_jobs, **({"sources": sources} if sources else {}))
+        check_writable(plot)
+    if csv is not None:
+        check_ending("--csv", csv, (".csv",))
+        check_writable(csv)
+    found = _runs(table, names or [], runs or table.runs, memory, seed, n_jobs, files)
+    if csv is not None:
+        write_atomically(csv, found.to_csv(index=False))
     if experiment == "expansion":
-        write_atomically(plot, module.figure(rows))
+        write_atomically(plot, module.figure(found))
         print(f"Figure: {plot}")
     if experiment == "selection" and not data and not names:
         print("Madelon is left out; give your copy by --data madelon=PATH.")
 
 
-def _sources(copies: list[str]) -> dict[str, Path]:
+def _files(copies: list[str]) -> dict[str, Path]:
     """Return where copies of data sets are, by name."""
     pairs = [text.partition("=") for text in copies]
     if wrong := [name for name, _, path in pairs if not path]:
@@ -77,41 +86,40 @@ def _sources(copies: list[str]) -> dict[str, Path]:
     return {name: Path(path) for name, _, path in pairs}
 
 
-def _run(
-    module: ModuleType,
+def _runs(
+    table: PaperTable,
     names: list[str],
-    runs: int | None,
-    json: Path | None,
+    runs: int,
+    memory: Path | None,
     seed: int,
     n_jobs: int | None,
-    **more: Any,
-) -> list[dict[str, object]]:
-    """Compute the rows of an experiment that are missing; print its tables and notes, also after Ctrl-C."""
+    files: dict[str, Path],
+) -> pd.DataFrame:
+    """Make the runs that are missing, the first of each row first; print the table and notes, also after Ctrl-C."""
     with at_once():
         from joblib import cpu_count
-
-        from bestleaf.paper.experiments.rows import Interrupted
-    experiment, console = module.EXPERIMENT, Console()
-    path = json or Path(f"bestleaf-{experiment.name}.json")
-    print(f"Rows are kept in {path}; the same command goes on from there.")
-    more |= {"seed": seed, "n_jobs": n_jobs or cpu_count(), "console": console}
-    try:
-        rows = module.reproduce(runs or experiment.runs, path, names, **more)
-    except Interrupted as stop:
-        _show(module, stop.rows, console)
-        finished = f"the {len(stop.rows):,} runs finished so far are in {path}" if stop.rows else "no run was finished"
-        print(f"Interrupted; {finished}.", file=sys.stderr, flush=True)
+    jobs, path = n_jobs or cpu_count(), memory or Path(f"bestleaf-{table.name}.db")
+    print(f"Runs are kept in {path}; the same command goes on from there.", flush=True)
+    more: dict[str, Any] = {"seed": seed, "memory": path, "files": files}
+    found = table.reproduce(1, names, **more)
+    if runs > 1 and not found.attrs["interrupted"]:
+        print(f"All runs will take about {_duration(table.seconds(found, runs) / jobs)}, by the first of each row.")
         sys.stdout.flush()
-        os._exit(INTERRUPTED)  # runs that have begun end with the program
-    _show(module, rows, console)
-    return rows
+        found = table.reproduce(runs, names, n_jobs=jobs, **more)
+    if len(found):
+        wide = Console() if Console().is_terminal else Console(width=220)  # a file has room for wide tables
+        wide.print(table.table(found))
+        print(table.notes)
+    if found.attrs["interrupted"]:
+        finished = f"the {len(found):,} runs finished so far are in {path}" if len(found) else "no run was finished"
+        print(f"Interrupted; {finished}.", file=sys.stderr, flush=True)
+        raise typer.Exit(INTERRUPTED)
+    return found
 
 
-def _show(module: ModuleType, rows: list[dict[str, object]], console: Console) -> None:
-    """Print the table and the notes of an experiment."""
-    if not rows:
-        return
-    wide = console if console.is_terminal else Console(width=200)  # a file has room for wide tables
-    wide.print(module.EXPERIMENT.table(rows))
-    if module.EXPERIMENT.notes:
-        print(module.EXPERIMENT.notes)
+def _duration(seconds: float) -> str:
+    """Return a time in words that do not promise too much."""
+    for unit, length in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"

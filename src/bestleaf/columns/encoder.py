@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from msgspec import convert
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.impute import SimpleImputer
@@ -25,6 +26,7 @@ from bestleaf.columns.kinds import (
     in_categories,
     read_column,
 )
+from bestleaf.proof.record import Encoding
 from bestleaf.proof.text import counted
 from bestleaf.scikit import check_feature_names_in, takes_missing
 
@@ -211,10 +213,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_missing(plain, {})
         return plain
 
-    def settings(self) -> dict[str, str | list[str] | dict[str, list[str]] | None]:
+    def settings(self) -> Encoding:
         """Return what a certificate says about the encoding: enough to do it again on the same rows."""
         levels, left_out = self.levels_, sorted(self.left_out_)
-        return {"impute": self.impute, "dates": self.dates, "levels": levels, "left_out": left_out}
+        return convert({"impute": self.impute, "dates": self.dates, "levels": levels, "left_out": left_out}, Encoding)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the numeric columns: ``colour=red`` for a level, ``when.year`` for a part of a date."""

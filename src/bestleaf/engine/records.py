@@ -226,5 +226,5 @@ class Decision(NamedTuple):
 # Kinds of node.
 INNER, TEMPORARY, NOISY, EXACT = 0, 1, 2, 3
 # What a kernel tells Python to do.
-SAMPLE, SOLVED, OPEN, GROW, DEEPEN, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND, REFRESH = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+SAMPLE, SOLVED, OPEN, GROW, DEEPEN, EVALUATE, LIMITED, BAD_RULE, BAD_BOUND = 0, 1, 2, 3, 4, 5, 6, 7, 8
 STUCK = 10  # no sample can narrow the gap: it depends on what play without end is worth

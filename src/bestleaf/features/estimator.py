@@ -20,7 +20,7 @@ from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, get_
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
-from bestleaf.checks import moved, sentence, shown
+from bestleaf.checks import sentence, shown
 from bestleaf.features.data import checked_data, in_order, splits_by
 from bestleaf.features.rows import checked_weights
 from bestleaf.features.scoring import Scoring, chosen_score, corrected_error
@@ -73,7 +73,6 @@ class EstimatorOracle:
     part_cost = 2 * 10**7
     rollouts_a_unit = 1
 
-    @moved(score_range="a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)")
     def __init__(
         self,
         X: ArrayLike,

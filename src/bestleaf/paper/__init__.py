@@ -2,15 +2,18 @@
 
 from bestleaf.paper.datasets import MADELON_RELEVANT, load_linear, load_madelon, make_linear
 from bestleaf.paper.fuse import FuseResult, fuse_search
+from bestleaf.paper.runs import experiment, summary
 from bestleaf.paper.uct import UCTResult, uct_search
 
 __all__ = [
     "MADELON_RELEVANT",
     "FuseResult",
     "UCTResult",
+    "experiment",
     "fuse_search",
     "load_linear",
     "load_madelon",
     "make_linear",
+    "summary",
     "uct_search",
 ]

@@ -70,14 +70,15 @@ class EdgeStatistics:
             stack=enlarged(arrays.get("stack", nothing), self._known),
         )
 
-    def connect(self, tail: int, head: int, child: int = -1) -> None:
-        """Make an edge from the node `tail` to the node `head`; -1 is a head that is not in the graph yet."""
+    def connect(self, tail: int, head: int) -> None:
+        """Make an edge from the node `tail` to the node `head`."""
         edge, crossing = self.used, self.crossings[tail]
         self.used += 1
         if self.used > len(self.edges):
             self.edges = enlarged(self.edges, self.used)
             self._place.point(edges=self.edges)
-        for name, value in (("tail", tail), ("head", -1), ("child", child), ("next_out", -1), ("next_in", -1)):
+        entering = self.crossings["first_in"][head]
+        for name, value in (("tail", tail), ("head", head), ("next_out", -1), ("next_in", entering)):
             self.edges[name][edge] = value
         if crossing["last_out"] >= 0:
             self.edges["next_out"][crossing["last_out"]] = edge
@@ -85,16 +86,9 @@ class EdgeStatistics:
             crossing["first_out"] = edge
         crossing["last_out"] = edge
         crossing["arms"] += 1
-        if head >= 0:
-            self.lead(edge, head)
-
-    def lead(self, edge: int, head: int) -> None:
-        """Set the node that an edge leads to."""
-        self.edges["head"][edge] = head
-        self.edges["next_in"][edge] = self.crossings["first_in"][head]
         self.crossings["first_in"][head] = edge
         if self.world["deep"]:
-            refresh_above(int(self.edges["tail"][edge]), self.world)
+            refresh_above(tail, self.world)
 
     def leaving(self, node: int) -> Iterator[int]:
         """Yield the edges that leave a node, in the order they were made."""
@@ -107,7 +101,7 @@ class EdgeStatistics:
         """Return a node and all nodes that descents can reach from it."""
         found, waiting = {node}, [node]
         while waiting:
-            heads = {int(self.edges["head"][edge]) for edge in self.leaving(waiting.pop())} - {-1}
+            heads = {int(self.edges["head"][edge]) for edge in self.leaving(waiting.pop())}
             waiting += heads - found
             found |= heads
         return np.fromiter(found, np.int64)
@@ -119,8 +113,7 @@ class EdgeStatistics:
     def arms(self) -> tuple[Arm, ...]:
         """Return the children of the root that are in the graph."""
         states, heads, counts = self.graph.states, self.edges["head"], self.edges["count"]
-        tried = [edge for edge in self.leaving(0) if heads[edge] >= 0]
-        return tuple(Arm(states[heads[edge]], float(counts[edge]), self.mean(edge)) for edge in tried)
+        return tuple(Arm(states[heads[edge]], float(counts[edge]), self.mean(edge)) for edge in self.leaving(0))
 
     def recommended(self, by: str) -> list[int]:
         """Return the path from the root that takes the edge of most "visits" or best "mean" at every node."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.checks import number, one_of, shown
+from bestleaf.checks import number, shown
 from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset
 from bestleaf.features.rave import rave_scores
 from bestleaf.paper.uct import UCT, UCTResult, UCTSettings, full_signature
@@ -24,19 +24,14 @@ class FuseSettings(UCTSettings):
     widening: float = 0.26
     initial_rollouts: int = 100
     recommend: str = "mean"
-    heuristic: str = "discrete"
     exact_stop: bool = True
     locality: float = 200.0
-    trust: float = 200.0
 
-    def record(self) -> dict[str, float]:
-        """Return the settings as fields of the kernels' `DESCENT` record."""
-        continuous = one_of("heuristic", self.heuristic, ("discrete", "continuous")) == "continuous"
-        trust = number("trust", self.trust, "more than 0", 0.0, 1e9, open_ends=True)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         number("locality", self.locality, "at least 0", 0.0, 1e12)
         if not isinstance(self.exact_stop, bool):
             raise TypeError(f"exact_stop must be True or False, got {shown(self.exact_stop)}")
-        return super().record() | ({"widening": 1.0, "trust": trust} if continuous else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +71,7 @@ class FuseResult(UCTResult):
 
 
 class Fuse(UCT):
-    """One search by FUSE.
-
-    With the discrete heuristic the children of a subset get their edges one by one: first the terminal leaf, then the
-    units in the order of their RAVE scores. With the continuous heuristic all children have edges from the start, and
-    the RAVE score is the prior of the mean. The prior of a terminal leaf is the mean value of the rollouts that ended
-    with as many units.
-    """
+    """One search by FUSE: the children of a subset get their edges one by one, in the order of their RAVE scores."""
 
     settings: FuseSettings
     oracle: NeighbourRollouts
@@ -108,33 +97,17 @@ class Fuse(UCT):
         here = self.oracle.rave_sums(self.statistics.below(node))
         return rave_scores(here, self.oracle.global_rave_sums, self.settings.locality)
 
-    def next_child(self, node: int, edge: int) -> Subset | None:
-        """Return the next child of a node: the child of `edge` or, if that is -1, of a new edge; see the class."""
+    def next_child(self, node: int) -> Subset:
+        """Return the next child of a node: first its terminal leaf, then the child of highest RAVE score."""
         subset, lattice = self.statistics.graph.states[node], self.problem
         given = self._given.setdefault(node, set())
-        if edge >= 0:
-            unit = int(self.statistics.edges["child"][edge])
-        elif self.settings.heuristic == "continuous":
-            for child in [*([STOP] if subset else []), *lattice.missing(subset)]:
-                self.statistics.connect(node, -1, child)
-            self.refresh_priors(node)
-            return None
-        elif subset and STOP not in given:
+        if subset and STOP not in given:
             unit = STOP
         else:
             units = np.array([unit for unit in lattice.missing(subset) if unit not in given], np.int64)
             unit = int(units[np.argmax(self.rave(node)[units])])
         given.add(unit)
         return lattice.terminal(subset) if unit == STOP else lattice.grown(subset, unit)
-
-    def refresh_priors(self, node: int) -> None:
-        """Compute the priors of the edges of a node."""
-        edges, crossing, scores = self.statistics.edges, self.statistics.crossings[node], self.rave(node)
-        total, count = self.oracle.place.arrays["by_size"][len(self.statistics.graph.states[node])]
-        for edge in self.statistics.leaving(node):
-            child = edges["child"][edge]
-            edges["prior"][edge] = scores[child] if child != STOP else (total / count if count else 0.5)
-        crossing["refresh_at"] = int(1.1 * int(crossing["visits"])) + 1  # after a tenth more visits
 
     def result(self) -> FuseResult:
         """Return what is recommended now, with its exact value.
@@ -174,21 +147,16 @@ def fuse_search(
     ----------
     lattice : FeatureLattice
         What is searched.
-    heuristic : {"discrete", "continuous"}, default="discrete"
-        Which children of a node have edges after t descents. "discrete": t^b of them, the terminal leaf first, then by
-        RAVE score. "continuous": all, with the RAVE score as the prior of the mean.
     variant, backup, bonus, exploration, recommend, max_samples, max_time, seed, callback
         As in `bestleaf.uct_search`: ``variant="ucd"`` is FUSE with UCD, ``backup=0.5`` is AlphaFUSE.
     widening : float, default=0.26
-        b of the discrete heuristic.
+        b: a node has t^b edges after t descents, the terminal leaf first, then by RAVE score.
     initial_rollouts : int, default=100
         Rollouts at a node before it gets edges; t does not count them.
     exact_stop : bool, default=True
         Whether a descent to a terminal leaf gives its exact value, or a sample.
     locality : float, default=200
         c_l: weight of the RAVE score of all rollouts, compared with that of the rollouts below a node.
-    trust : float, default=200
-        c of the continuous heuristic: the prior of an edge with n samples has the weight c / (c + n).
 
     Examples
     --------

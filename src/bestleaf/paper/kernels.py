@@ -21,7 +21,7 @@ from bestleaf.engine.compile import (
     separate,
     signature,
 )
-from bestleaf.engine.records import EVALUATE, EXACT, GROW, NOISY, REFRESH, SAMPLE, record
+from bestleaf.engine.records import EVALUATE, EXACT, GROW, NOISY, SAMPLE, record
 
 MANY = 1 << 40
 DEEP = -1  # stands for infinite depth
@@ -35,7 +35,6 @@ CROSSING = record(
     arms="i",  # edges that leave it
     children="i",  # children that the problem gives it: the largest number of edges
     visits="i",  # descents that came through
-    refresh_at="i",  # number of visits at which the priors of its edges are computed again
     weight="f",  # T: visits, plus `backup` for every sample below it whose descent did not visit it
     value="f",  # of a terminal node: its exact value, -1 while it is not known, -2 if it is sampled
     deep_count="f",  # sums over the edges that leave it: of n,
@@ -48,8 +47,7 @@ CROSSING = record(
 
 EDGE = record(
     tail="i",
-    head="i",  # -1 while no node has been made for it
-    child="i",  # which child of the tail it is, by the problem's counting
+    head="i",
     next_out="i",
     next_in="i",
     count="f",  # n: samples
@@ -58,7 +56,6 @@ EDGE = record(
     early_count="f",  # n', the same three until the head got an edge of its own
     early_total="f",
     early_square="f",
-    prior="f",
     mark="i",
 )
 
@@ -73,9 +70,7 @@ DESCENT = record(
     count_depth="i",  # d3
     deep="i",  # some depth is infinite
     backup="f",  # alpha: weight of a sample for ancestors that the descent did not visit
-    trust="f",  # c: weight n / (c + n) for the mean of an edge, c / (c + n) for its prior; 0 for no priors
-    node="i",  # node and edge at which Python has something to do
-    edge="i",
+    node="i",  # at which Python has something to do
     length="i",  # of the last descent
     midway="i",  # whether the descent has stopped for Python and will go on from there
     clock="i",  # number of the last sample
@@ -102,7 +97,7 @@ def moment(place, depth, power, world):
     """Return the number of samples of an edge at some depth (power 0), their mean (1) or that of their squares (2)."""
     edges, crossings = links_at(world.edges, MANY), crossings_at(world.crossings, MANY)
     edge = edges[place]
-    if depth == 0 or edge.head < 0 or crossings[edge.head].arms == 0:
+    if depth == 0 or crossings[edge.head].arms == 0:
         if power == 0 or edge.count == 0.0:
             return edge.count
         return (edge.total if power == 1 else edge.square) / edge.count
@@ -155,20 +150,15 @@ def choose(node, world):
     chosen, highest, place = -1, -inf, crossings[node].first_out
     while place >= 0:
         count = edge_kernel_at(world.moment)(place, world.count_depth, 0, world)
-        if count <= 0.0 and world.trust == 0.0:
+        if count <= 0.0:
             return place
         mean = edge_kernel_at(world.moment)(place, world.mean_depth, 1, world)
-        judged = mean
-        if world.trust > 0.0:
-            faith = world.trust / (world.trust + count)
-            judged = (1.0 - faith) * mean + faith * edges[place].prior
-            count = max(1.0, count)
         pace = log(max(crowd, 1.0)) / count
         bonus = world.exploration * pace
         if world.tuned == 1:
             square = edge_kernel_at(world.moment)(place, world.mean_depth, 2, world)
             bonus *= min(0.25, max(0.0, square - mean * mean) + sqrt(2.0 * pace))
-        score = sign * judged + sqrt(bonus)
+        score = sign * mean + sqrt(bonus)
         if score > highest:
             chosen, highest = place, score
         place = edges[place].next_out
@@ -186,14 +176,12 @@ def needed_at(node, world):
     later = crossing.visits - world.initial + 1  # t
     if crossing.arms < crossing.children and crossing.arms < int(later**world.widening):
         return GROW
-    if world.trust > 0.0 and crossing.arms > 0 and crossing.visits >= crossing.refresh_at:
-        return REFRESH
     return SAMPLE
 
 
 @kernel
 def descend(world):
-    """Go down to the node to sample; return SAMPLE, or what Python must do first at `world.node` or `world.edge`."""
+    """Go down to the node to sample; return SAMPLE, or what Python must do first at `world.node`."""
     edges, crossings = links_at(world.edges, MANY), crossings_at(world.crossings, MANY)
     path, trail = longs_at(world.path, MANY), longs_at(world.trail, MANY)
     if world.midway == 0:
@@ -201,16 +189,13 @@ def descend(world):
     world.midway = 1
     while True:
         node = path[world.length]
-        world.node, world.edge = node, -1
+        world.node = node
         action = needed_at(node, world)
         if action != SAMPLE:
             return action
         if crossings[node].visits < world.initial or crossings[node].arms == 0:
             break
         edge = choose(node, world)
-        if edges[edge].head < 0:
-            world.edge = edge
-            return GROW
         trail[world.length] = edge
         world.length += 1
         path[world.length] = edges[edge].head

@@ -10,15 +10,19 @@ the paper prints beside its table; `theorem_1` is both.
 Theorem 2 (a graph that starts with n_0 leaves and grows by tau^b of them) bounds them by tau_max, the root of
 gap^2 tau = 8 tau^b ln(tau^b / delta), where the gap is max(Delta_*, eps). `tau_max_root` also counts the n_0 leaves:
 gap^2 tau = 8 (n_0 + tau^b) ln((n_0 + tau^b) / delta).
+
+`lower_bound` is not in the paper: what no algorithm can do better, on graphs whose leaves are known.
 """
 
 from __future__ import annotations
 
 from graphlib import CycleError, TopologicalSorter
 from math import exp, inf, log, sqrt
+from typing import Any
 
-from scipy.optimize import brentq
-from scipy.special import lambertw
+import numpy as np
+from scipy.optimize import brentq, linprog
+from scipy.special import lambertw, rel_entr
 
 from bestleaf.checks import shown
 from bestleaf.problems import Problem, State
@@ -27,7 +31,7 @@ LARGEST_LOGARITHM = 700.0  # of a floating-point number, about
 MOST_STATES = 1_000_000
 
 
-def children_of_all(problem: Problem) -> dict[State, list[State]]:
+def children_of_all(problem: Problem, most: int = MOST_STATES) -> dict[State, list[State]]:
     """Return the children of every state of a problem, in the order in which a breadth-first walk meets the states."""
     root = problem.root()
     waiting, found = [root], {root: list[State]()}
@@ -36,16 +40,16 @@ def children_of_all(problem: Problem) -> dict[State, list[State]]:
         fresh = [child for child in found[state] if child not in found]
         found.update((child, []) for child in fresh)
         waiting += fresh
-        if len(waiting) > MOST_STATES:
-            raise ValueError(f"problem must have at most {MOST_STATES:,} states, got more")
+        if len(waiting) > most:
+            raise ValueError(f"problem must have at most {most:,} states, got more")
     return found
 
 
-def values(problem: Problem) -> dict[State, float]:
+def values(problem: Problem, most: int = MOST_STATES) -> dict[State, float]:
     """Return V(s) of every state of a graph whose leaf means are known; children come before their parents."""
     if not hasattr(problem, "mean"):
         raise TypeError(f"problem must know mean(state) of its leaves, {type(problem).__name__} does not")
-    below, found = children_of_all(problem), dict[State, float]()
+    below, found = children_of_all(problem, most), dict[State, float]()
     maximizes = getattr(problem, "maximizes", lambda state: True)
     try:
         for state in TopologicalSorter(below).static_order():
@@ -218,3 +222,73 @@ def tau_max_root(b: float, delta: float, gap: float, leaves: int = 0) -> float:
         if low < 0:
             raise ValueError("tau_max is below one sample")
     return exp(brentq(excess, low, top, xtol=1e-12))
+
+
+def lower_bound(problem: Problem, delta: float, epsilon: float = 0.0, *, task: str = "arm", most: int = 1000) -> float:
+    """Return how many samples any algorithm takes on average that errs with a probability of at most delta.
+
+    The leaves of a fixed graph with one player give 0 or 1, with known means. Let T be the smallest cost, over all
+    shares w of the leaves in the samples, of telling the problem from every one where the answer is wrong: 1 / T is the
+    largest over w of the smallest sum of w kl(mean, mean there). Then the number is T kl(delta, 1 - delta) (Garivier
+    and Kaufmann 2016). It is found by linear programs, one more cut each time, and never too high. If two answers tie
+    it is infinite unless epsilon is above 0.
+
+    Examples
+    --------
+    >>> from bestleaf.problems import paper_lattice
+    >>> int(lower_bound(paper_lattice(), delta=0.1))
+    578
+    """
+    if not 0 < delta < 0.5:
+        raise ValueError(f"delta must be above 0 and below 0.5, got {shown(delta)}")
+    if hasattr(problem, "maximizes") or hasattr(problem, "chance"):
+        raise ValueError("lower_bound needs a graph with one player and without chance")
+    value, below, label = values(problem), children_of_all(problem), getattr(problem, "label", lambda state: state)
+    under: dict[State, set[State]] = {}
+    for state in value:  # children before parents
+        under[state] = set().union(*(under[child] for child in below[state])) if below[state] else {label(state)}
+    mean = {label(state): value[state] for state in value if not below[state]}
+    if len(mean) > most:
+        raise ValueError(f"lower_bound takes at most {most:,} leaves, got {len(mean):,}")
+    place = {leaf: number for number, leaf in enumerate(mean)}
+    answers = [under[arm] for arm in below[problem.root()]] if task == "arm" else [{leaf} for leaf in mean]
+    means = np.array(list(mean.values()))
+    right = [{place[leaf] for leaf in answer} for answer in answers]
+    right = [answer for answer in right if means[list(answer)].max() >= means.max() - epsilon]
+    hardness = max(_separated(means, sorted(answer), epsilon) for answer in right)
+    return _divergence(delta, 1 - delta) / hardness if hardness > 1e-12 else inf
+
+
+def _divergence(p: np.ndarray | float, q: np.ndarray | float) -> Any:
+    """Return kl(p, q): how much a sample tells between the means p and q."""
+    return rel_entr(p, q) + rel_entr(1 - np.asarray(p), 1 - np.asarray(q))
+
+
+def _separated(means: np.ndarray, answer: list[int], epsilon: float) -> float:
+    """Return 1 / T if some leaves are the answer: it is wrong where one other leaf is better than all of them."""
+    others = np.setdiff1d(np.arange(len(means)), answer)
+    if not len(others):
+        return inf
+    levels = np.linspace(
+        max(0.0, means.min() - epsilon), means.max(), 401
+    )  # to which the answer falls, and above which another one rises
+    fall = np.where(means[answer, None] > levels, _divergence(means[answer, None], levels), 0.0)
+    above = np.minimum(levels + epsilon, 1.0)
+    rise = np.where(means[others, None] < above, _divergence(means[others, None], above), 0.0)
+    shares, cuts, best = np.full(len(means), 1.0 / len(means)), list[np.ndarray](), 0.0
+    for _ in range(1000):
+        costs = shares[answer] @ fall + shares[others, None] * rise
+        best = max(best, float(costs.min()))
+        for other, level in enumerate(costs.argmin(axis=1)):
+            cut = np.zeros(len(means))
+            cut[answer], cut[others[other]] = fall[:, level], rise[other, level]
+            cuts.append(cut)
+        table = np.hstack([-np.array(cuts), np.ones((len(cuts), 1))])
+        goal = np.append(np.zeros(len(means)), -1.0)
+        whole = np.append(np.ones(len(means)), 0.0)[None]
+        found = linprog(goal, table, np.zeros(len(cuts)), whole, [1.0])
+        assert found.x is not None
+        shares, most = found.x[:-1], float(found.x[-1])
+        if most - best <= 1e-3 * most:
+            break
+    return most

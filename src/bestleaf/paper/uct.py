@@ -10,7 +10,7 @@ from typing import Any
 
 from bestleaf.checks import function_or_none, number, one_of, shown, whole
 from bestleaf.engine.compile import clock
-from bestleaf.engine.records import EVALUATE, GROW, REFRESH
+from bestleaf.engine.records import EVALUATE, GROW
 from bestleaf.paper.edges import Arm, EdgeStatistics
 from bestleaf.paper.kernels import DEEP, SAMPLED, credit, descend, play
 from bestleaf.problems import Problem, State
@@ -179,11 +179,9 @@ class UCT:
             action = descend(world) if self.oracle is None else play(world, self.oracle.record, self.rng, left)
             node = int(world["node"])
             if action == GROW:
-                self._grow(node, int(world["edge"]))
+                self._grow(node)
             elif action == EVALUATE:
                 self._evaluate(node)
-            elif action == REFRESH:
-                self.refresh_priors(node)
             elif self.oracle is None:
                 credit(self._sample(node), world)
 
@@ -192,17 +190,13 @@ class UCT:
         value, state = float(self.statistics.crossings["value"][node]), self.statistics.graph.states[node]
         return value if value >= 0 else checked_value(self.problem.sample(state, self.rng), "sample", state)
 
-    def _grow(self, node: int, edge: int) -> None:
-        """Make a new edge of a node (`edge` is -1), or the node that an edge leads to."""
-        if (state := self.next_child(node, edge)) is None:
-            return
+    def _grow(self, node: int) -> None:
+        """Make a new edge of a node."""
+        state = self.next_child(node)
         head, is_new = self.statistics.node_of(state)
         if is_new and self.oracle is not None:
             self.oracle.add(head, state)
-        if edge >= 0:
-            self.statistics.lead(edge, head)
-        else:
-            self.statistics.connect(node, head)
+        self.statistics.connect(node, head)
 
     def _evaluate(self, node: int) -> None:
         """Compute the exact value of a terminal leaf; a leaf without one is sampled."""
@@ -219,17 +213,14 @@ class UCT:
         """Return the exact value of a terminal leaf, None if it has none."""
         return self.problem.exact(state)
 
-    def next_child(self, node: int, edge: int) -> State:
-        """Return the child for a new edge of a node, here a random one; None if all edges were made at once."""
+    def next_child(self, node: int) -> State:
+        """Return the child for a new edge of a node, here a random one."""
         if node not in self._left:
             self._left[node] = list(dict.fromkeys(self.problem.children(self.statistics.graph.states[node])))
         left = self._left[node]
         place = int(self.rng.integers(len(left)))
         left[place], left[-1] = left[-1], left[place]
         return left.pop()
-
-    def refresh_priors(self, node: int) -> None:
-        """Compute the priors of the edges of a node; plain UCT has none."""
 
     def progress(self) -> Progress:
         """Return the progress for the callback; UCT proves nothing, so the gap is 1."""

@@ -494,7 +494,7 @@ def check_new_rows(c: Part, choice: Choice) -> None:
         "seed of the path": nested or given or (KINDS["count"](c.path["seed"]) and c.path["seed"] < 2**32),
         "fingerprint": given == (new.fingerprint is not None),
         "judges": c.path is None or c.path["judges"] in ([], [*new.judges]),
-        "trained": new.trained < data.rows >= new.rows if nested else new.trained == data.rows,
+        "trained": new.trained < data.rows >= new.rows if nested else new.trained <= data.rows,
         "all_columns": size < every or abs(new.score - new.all_columns) <= CLOSE,
         "range of the scores": measure is None or all(0 <= one <= 1 for one in (new.score, new.all_columns, *judges)),
         "guessing": measure in (None, "accuracy") or new.guessing == 0.5,

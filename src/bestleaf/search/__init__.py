@@ -16,7 +16,7 @@ from bestleaf.checks import check_keywords
 from bestleaf.problems import Problem
 from bestleaf.search.ask_tell import Search
 from bestleaf.search.result import Progress, Result
-from bestleaf.search.settings import GONE, Settings
+from bestleaf.search.settings import Settings
 
 __all__ = ["Progress", "Result", "Search", "Settings", "best_arm", "best_leaf"]
 
@@ -98,7 +98,7 @@ def best_arm(problem: Problem, **keywords: Any) -> Result:
 
     With an opponent or chance it is the child whose value is within epsilon of the best.
     """
-    check_keywords("best_arm", keywords, signature(best_arm).parameters, ("epsilon", "delta"), GONE)
+    check_keywords("best_arm", keywords, signature(best_arm).parameters, ("epsilon", "delta"))
     return Search(problem, task="arm", **keywords).run()
 
 
@@ -112,7 +112,7 @@ def best_leaf(problem: Problem, **keywords: Any) -> Result:
     With chance the answer is a plan (`Result.plan`): a move for every state where the player moves and to which the
     plan may lead. No other plan is better on average by more than epsilon, with probability 1 - delta.
     """
-    check_keywords("best_leaf", keywords, signature(best_leaf).parameters, ("epsilon", "delta"), GONE)
+    check_keywords("best_leaf", keywords, signature(best_leaf).parameters, ("epsilon", "delta"))
     return Search(problem, task="leaf", **keywords).run()
 
 

@@ -20,7 +20,7 @@ from bestleaf.search.growth.proposals import called, proposals_for
 from bestleaf.search.growth.schedule import Growth
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
 from bestleaf.search.result import Progress, Result
-from bestleaf.search.settings import GONE, Seed, Settings, checked_problem, name_of, stream
+from bestleaf.search.settings import Seed, Settings, checked_problem, name_of, stream
 from bestleaf.search.stages import LocalOptimum, Stage
 from bestleaf.search.state import SearchState
 
@@ -77,7 +77,7 @@ class Search:
         inside: Inside = NOTHING_INSIDE,
         **settings: Any,
     ) -> None:
-        check_keywords("Search", settings, (one.name for one in fields(Settings)), ("epsilon", "delta"), GONE)
+        check_keywords("Search", settings, (one.name for one in fields(Settings)), ("epsilon", "delta"))
         self.settings = Settings(**settings)
         checked_problem(problem)
         self.budget = Budget(self.settings.max_samples, self.settings.max_time, self.settings.max_memory)

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.live import Live
-from rich.spinner import Spinner
 from rich.text import Text
 
 from bestleaf.problems import State
@@ -26,20 +25,17 @@ class LiveLine:
     ----------
     console : Console
         Where the line is shown; nothing is shown if it is quiet.
-    moving : bool, default=False
-        Whether something moves beside the text on a terminal, because the text itself changes seldom.
     """
 
-    def __init__(self, console: Console, *, moving: bool = False) -> None:
+    def __init__(self, console: Console) -> None:
         self.console = console
-        self._moving = moving
         self._shown_at: float | None = None
         self._in_notebook = console.is_jupyter and not console.quiet
         self._page: Any = None  # the output of a notebook cell; it appears with the first text
         self._live: Live | None = None
         if console.is_terminal and not console.quiet and not self._in_notebook:
             self._live = Live(
-                console=console, transient=True, auto_refresh=moving, redirect_stdout=False, redirect_stderr=False
+                console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
             )
 
     def __enter__(self) -> Self:
@@ -59,7 +55,7 @@ class LiveLine:
         """Show a text, `seconds` after the beginning; where a line cannot change, only one every two seconds."""
         if self._live is not None:
             line = Text(text, no_wrap=True, overflow="ellipsis")
-            self._live.update(Spinner("dots", line) if self._moving else line, refresh=True)
+            self._live.update(line, refresh=True)
         elif self._in_notebook:
             if self._shown_at is None or seconds - self._shown_at >= 0.2:  # a cell gets a message for every change
                 self._shown_at = seconds

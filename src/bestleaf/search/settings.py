@@ -19,12 +19,6 @@ from bestleaf.problems import State
 from bestleaf.proof.text import part_name
 
 GUARANTEES = ("grown", "local", "exhaustive")
-GONE = {  # keywords of earlier versions, and what to use instead
-    "alpha": "guarantee='local' or 'exhaustive'",
-    "checkpoint": "memory, a file of answers that the same call goes on from",
-    "executor": "n_jobs",
-    "stages": "ask() and tell() for work of your own",
-}
 PROPOSALS = ("random", "prior", "rave", "lookahead")
 
 Seed = int | np.integer | np.random.Generator | np.random.SeedSequence | None

@@ -18,7 +18,7 @@ from bestleaf.selection.data import Data, task_for, votes_of, warn
 from bestleaf.selection.fit import Fit
 from bestleaf.selection.folds import kept_together
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.new_rows import Split, compared, drawn, is_cut_short, matching_of, on_test_rows, rows_aside
+from bestleaf.selection.new_rows import Split, compared, is_cut_short, matching_of, on_test_rows, rows_aside, shortened
 from bestleaf.selection.space import Space
 
 FEWEST_OF_A_CLASS = 5  # with fewer rows cross-validation says nothing
@@ -59,9 +59,8 @@ def chosen(fit: Fit) -> record.Certificate:
         claim = structs.replace(claim, all_columns=claim.score, difference_error=0.0)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = compared(features_of(found.path), found.path, space, data)
-        if fit.budget.spent() and "groups" not in data.metadata:  # as many test rows as take half a second
-            few = max(50, 3 * 10**8 // (len(split.kept) * data.X.shape[1]))
-            split = split._replace(aside=drawn(data.y, task, min(few, len(split.aside)), fit.seed).aside)
+        if fit.budget.spent() and "groups" not in data.metadata:
+            split = shortened(split, data, task, fit.seed)
         matching = matching_of(fit.digest.result())
         claim = on_test_rows(
             data, split, space, panel, sets, selector.delta, matching=matching, seed=fit.seed, budget=fit.budget

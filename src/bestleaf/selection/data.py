@@ -27,18 +27,7 @@ from bestleaf.features.rows import checked_weights, group_numbers
 from bestleaf.scikit import Interval, InvalidParameterError, takes_missing
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
-GONE = {  # keywords of earlier versions, and what to use instead
-    **dict.fromkeys(("costs", "max_cost", "at_most"), "exclude, max_features or feature_groups to limit the choice"),
-    "test_set": "bestleaf.validate(selector, X_test, y_test) after the fit",
-    "forced": "include",
-    "forbidden": "exclude",
-    "prefer_small": "parsimony=0 for the best subset, with choose='training'; None is the smallest good one",
-    "score_range": "a scoring that has bounds, such as 'accuracy', 'roc_auc' or 'r2' (0 where it is negative)",
-    "checkpoint": "memory='run.db', a file of answers that the same fit goes on from",
-    "max_memory": "max_features or exclude; the memory beside the data is limited anyway",
-    "n_repeats": "several fits with different values of random_state",
-}
-FeatureGroups = Sequence[Iterable[int | str]] | dict[str, Iterable[int | str]]  # features that enter together
+FeatureGroups = Sequence[Iterable[int | str]] | Mapping[str, Iterable[int | str]]  # features that enter together
 
 
 class Data(NamedTuple):

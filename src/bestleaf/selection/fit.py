@@ -134,7 +134,7 @@ class Fit(NamedTuple):
             objective=objective,
             row_groups=None if groups is None else groups_digest(groups, many),
             row_weights=None if weights is None else weights_digest(weights, many),
-            encoding=None if data.encoded is None else _encoding(data.encoded.encoder.settings()),
+            encoding=None if data.encoded is None else data.encoded.encoder.settings(),
         )
 
     @property
@@ -181,9 +181,3 @@ def call_of(selector: BaseEstimator, seed: int) -> str:
 def asked_of(selector: BaseEstimator) -> str:
     """Return in words what the answer depends on, beside the data and the seed."""
     return call_of(copy(selector).set_params(max_time=None, n_jobs=None), 0)
-
-
-def _encoding(settings: dict[str, Any]) -> record.Encoding:
-    """Return how a table became numbers."""
-    levels = {name: tuple(some) for name, some in settings["levels"].items()}
-    return record.Encoding(**{**settings, "levels": levels, "left_out": tuple(settings["left_out"])})

@@ -14,7 +14,7 @@ from bestleaf.features.rows import group_numbers
 from bestleaf.proof.record import NewRowsClaim, Path
 from bestleaf.search.budget import Budget
 from bestleaf.selection.data import Data
-from bestleaf.selection.folds import Fold, Part
+from bestleaf.selection.folds import MOST_ROWS, Fold, Part
 from bestleaf.selection.judges import Panel, finite
 from bestleaf.selection.matched import MATCHINGS, Measure, Rows, draws, proved
 from bestleaf.selection.nested import by_rows
@@ -76,6 +76,17 @@ def drawn(y: np.ndarray, task: str, many: int, seed: int, groups: np.ndarray | N
         aside = np.zeros(len(y), bool)
         aside[_in_turn(y, task, seed)[:many]] = True
     return Split(np.flatnonzero(~aside), np.flatnonzero(aside))
+
+
+def shortened(split: Split, data: Data, task: str, seed: int) -> Split:
+    """Return fewer rows of a split, drawn in the same way: what takes about a fifth of a second when time is over."""
+    turn, columns = _in_turn(data.y, task, seed), data.X.shape[1]
+    most = min(len(split.kept), MOST_ROWS, max(500, 5 * 10**5 // columns))
+    kept = np.sort(turn[-most:])
+    if task == "classification" and not np.isin(data.y[split.kept], data.y[kept]).all():
+        kept = split.kept
+    few = min(len(split.aside), max(50, 2 * 10**8 // (len(kept) * columns)))
+    return Split(kept, np.sort(turn[:few]))
 
 
 def _in_turn(y: np.ndarray, task: str, seed: int) -> np.ndarray:

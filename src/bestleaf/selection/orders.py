@@ -23,8 +23,8 @@ DEPENDENT = 1e-6  # share of a column that the columns before leave; below it th
 class Forest:
     """Forests on some units of a part; see the kernel for how trees are grown."""
 
-    def __init__(self, part: Part, check: Check, *, leaf: int = 2, depth: int) -> None:
-        self.part, self.check, self.leaf, self.depth = part, check, leaf, depth
+    def __init__(self, part: Part, check: Check, *, depth: int) -> None:
+        self.part, self.check, self.depth = part, check, depth
         self.codes, self.new_codes = part.codes
         known, new, outputs = len(part.y), len(part.new_y), part.targets.shape[1]
         # Steps of the grid of real targets on each side of 0.
@@ -35,8 +35,8 @@ class Forest:
     def grown(self, units: Units, trees: int, tried: int, seed: int, *, predict: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the importance of each unit, and the predictions [new rows, outputs] of a forest on some units.
 
-        The best of several cuts through noise explains something, too, and the more the fewer rows there are. What the
-        best of `tried` such cuts hardly ever exceeds, in units of the variance, does not count as importance.
+        The best of several cuts through noise explains something, too, and a column of many values has many nodes in
+        which it can. What chance explains does not count as importance.
         """
         of_units = [self.part.numbers_of[unit] for unit in units]
         used = np.concatenate(of_units)
@@ -45,7 +45,9 @@ class Forest:
         rows = new_codes.shape[1]
         scratch = self.scratch._replace(shuffled=np.empty(len(used), np.int64), new_row=self.scratch.new_row[:rows])
         outputs = self.part.targets.shape[1]
-        shape = forest.Shape(outputs, tried, self.leaf, self.depth, 0.0 if predict else 1.0 + 2.0 * np.log(tried))
+        # What the best of so many cuts through noise hardly ever exceeds, in variances; predictions do not ask for it.
+        chance = 0.0 if predict else 1.0 + 2.0 * float(np.log(tried))
+        shape = forest.Shape(outputs, tried, 2, self.depth, chance)  # two rows in a leaf at least
         importance, out = np.zeros(len(used)), np.zeros((rows, outputs))
         # Codes that a forest looks at between two looks at the clock: about a tenth of a second.
         at_once = max(1, int(1e8 / (len(self.targets) * min(tried, len(used)) * self.depth)))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from msgspec import structs
 from sklearn.base import BaseEstimator
 
 import bestleaf
-from bestleaf.checks import moved, one_of, shown
+from bestleaf.checks import one_of, shown
 from bestleaf.engine.bounds import Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS
 from bestleaf.features import FeatureLattice, Subset
@@ -34,7 +34,7 @@ from bestleaf.search.result import how_searched
 from bestleaf.search.settings import GUARANTEES, Settings, checked_guarantees
 from bestleaf.search.stages import Stage
 from bestleaf.selection.data import Data, votes_of
-from bestleaf.selection.fit import Fit, Note
+from bestleaf.selection.fit import Fit
 from bestleaf.selection.views import ROOM, EvaluatedSubset, EvaluatedSubsets
 
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
@@ -66,12 +66,6 @@ class SearchOptions(BaseEstimator):
         subsets of the best answers.
     """
 
-    @moved(
-        batch_size="best_leaf(FeatureLattice(oracle), batch_size=...)",
-        continue_probability="best_leaf(FeatureLattice(oracle, continue_probability=...))",
-        alpha="guarantee='local' or guarantee='exhaustive'",
-        terminal="no option instead: the values of complete subsets are exact",
-    )
     def __init__(
         self,
         *,
@@ -90,21 +84,11 @@ class SearchOptions(BaseEstimator):
         self.proposal = proposal
 
 
-class Searched(NamedTuple):
-    """What a selector tells of a search."""
-
-    certificate: record.Certificate
-    evaluated: EvaluatedSubsets
-    history: list[Note]
-    feature_scores: np.ndarray
-
-
 def searched(fit: Fit) -> Searched:
-    """Search the subsets that may be chosen; return the record, and what a selector tells beside it."""
+    """Search the subsets that may be chosen."""
     lattice = lattice_of(fit)
     how = how_all_subsets(fit, lattice)
-    found = _evaluated_at_once(fit, lattice) if how == "at once" else _by_rollouts(fit, lattice, whole=how == "graph")
-    return Searched(found.certificate(), found.evaluated(fit.labels), fit.watch.history, found.feature_scores)
+    return _evaluated_at_once(fit, lattice) if how == "at once" else _by_rollouts(fit, lattice, whole=how == "graph")
 
 
 # ---- what is searched, and how
@@ -128,7 +112,7 @@ def oracle_of(selector: BaseEstimator, data: Data, seed: int) -> KNNOracle | Est
     if isinstance(selector.estimator, list | tuple):
         got = f"a list of {len(selector.estimator)}"
         raise ValueError(f"estimator must be one estimator or None with choose='training', got {got}")
-    votes, metadata = votes_of(selector.estimator), cast("dict[str, Any]", data.metadata)
+    votes, weights, groups = votes_of(selector.estimator), *map(data.metadata.get, ("sample_weight", "groups"))
     if votes is None:
         score = chosen_score(selector.estimator, selector.scoring)
         if score.is_error:
@@ -136,13 +120,22 @@ def oracle_of(selector: BaseEstimator, data: Data, seed: int) -> KNNOracle | Est
                 "scoring must have scores from 0 to 1, or at most 1 as r2 has, with choose='training', got the error "
                 f"{score.name}"
             )
-        settings = {"scoring": selector.scoring, "cv": selector.cv, "random_state": seed, **metadata}
-        return EstimatorOracle(data.X, data.y, estimator=selector.estimator, **settings)
+        return EstimatorOracle(
+            data.X,
+            data.y,
+            estimator=selector.estimator,
+            scoring=selector.scoring,
+            cv=selector.cv,
+            sample_weight=weights,
+            groups=groups,
+            random_state=seed,
+        )
     for name in ("scoring", "cv"):
         if getattr(selector, name) is not None:
             got = f"{shown(getattr(selector, name))} and estimator={shown(selector.estimator)}"
             raise ValueError(f"{name} needs an estimator to score with choose='training', got {got}")
-    return votes.oracle(data.X, data.y, **metadata, n_jobs=workers_there(selector.n_jobs))
+    n_jobs = workers_there(selector.n_jobs)
+    return votes.oracle(data.X, data.y, groups=groups, sample_weight=weights, n_jobs=n_jobs)
 
 
 def options_of(selector: BaseEstimator) -> SearchOptions:
@@ -197,7 +190,7 @@ def how_all_subsets(fit: Fit, lattice: FeatureLattice) -> Literal["graph", "at o
 # ---- searches
 
 
-def _by_rollouts(fit: Fit, lattice: FeatureLattice, *, whole: bool) -> Selection:
+def _by_rollouts(fit: Fit, lattice: FeatureLattice, *, whole: bool) -> Searched:
     """Search the lattice by the paper's algorithm."""
     selector, options, tolerance = fit.selector, options_of(fit.selector), tolerance_of(fit.selector)
     voting, guarantees = lattice.parts == 0, guarantees_of(options)
@@ -240,10 +233,10 @@ def _by_rollouts(fit: Fit, lattice: FeatureLattice, *, whole: bool) -> Selection
     fit.watch.names(_namer(fit.data, lattice))
     search.finish()
     search.ensure_value()
-    return Selection.of(search, fit, lattice)
+    return Searched.of(search, fit, lattice)
 
 
-def _evaluated_at_once(fit: Fit, lattice: FeatureLattice) -> Selection:
+def _evaluated_at_once(fit: Fit, lattice: FeatureLattice) -> Searched:
     """Evaluate all subsets; after Ctrl-C there is time for a few of them only."""
     selector, options = fit.selector, options_of(fit.selector)
     fit.budget.look()
@@ -265,7 +258,7 @@ def _evaluated_at_once(fit: Fit, lattice: FeatureLattice) -> Selection:
         max_samples=options.max_samples,
         max_time=fit.budget.max_time,
     )
-    return Selection.of_all(found, fit, settings, tolerance_of(selector))
+    return Searched.of_all(found, fit, settings, tolerance_of(selector))
 
 
 def _namer(data: Data, lattice: FeatureLattice) -> Callable[[Subset], str]:
@@ -277,20 +270,20 @@ def _namer(data: Data, lattice: FeatureLattice) -> Callable[[Subset], str]:
 
 
 @dataclass(frozen=True)
-class Selection:
+class Searched:
     """What a search over the subsets of a lattice found, by any algorithm."""
 
     fit: Fit
     lattice: FeatureLattice
     answer: Subset
     found: record.Certificate  # what is claimed, without the data
-    values: dict[Any, float]  # of each terminal leaf: the exact value, or the mean of its samples
+    values: dict[Subset, float]  # of each terminal leaf: the exact value, or the mean of its samples
     rave: np.ndarray  # [units, 2]: sum and number of the values of rollouts with each unit
     score: float  # exact value of the answer; without one the mean of its samples, without samples its rough value
-    fold_scores: dict[Any, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
+    fold_scores: dict[Subset, list[float]] = field(default_factory=dict)  # of leaves whose value is the mean of these
 
     @classmethod
-    def of(cls, search: Search, fit: Fit, lattice: FeatureLattice) -> Selection:
+    def of(cls, search: Search, fit: Fit, lattice: FeatureLattice) -> Searched:
         """Return what a search that is over found."""
         state, result = search.state, search.result()
         leaf = result.leaf
@@ -301,14 +294,14 @@ class Selection:
             lattice,
             result.answer,
             result.certificate,
-            state.values if state.has_exact else means,
+            cast("dict[Subset, float]", state.values if state.has_exact else means),
             state.rollouts.global_rave_sums,
             float(leaf.lower if leaf.exact or rough is None else rough),
             {} if search.evaluator.batches is None else search.evaluator.batches.known(),
         )
 
     @classmethod
-    def of_all(cls, found: Exhaustion, fit: Fit, settings: Settings, tolerance: float | None) -> Selection:
+    def of_all(cls, found: Exhaustion, fit: Fit, settings: Settings, tolerance: float | None) -> Searched:
         """Return what was found by evaluating all subsets, or some before a budget ended it: a root with the best."""
         lattice = found.lattice
         values = {lattice.terminal(units): value for units, value in found.values().items()}

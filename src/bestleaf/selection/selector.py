@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, Meth
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bestleaf.checks import moved, whole
+from bestleaf.checks import whole
 from bestleaf.columns import TableEncoder, pandas_frame
 from bestleaf.columns.frames import selected_columns
 from bestleaf.features.estimator import fits_with_weights, fitted_to, routing_of
@@ -31,7 +31,7 @@ from bestleaf.proof.record import Certificate
 from bestleaf.scikit import HasMethods, Interval, StrOptions, fit_context, output_of, takes_missing
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
-from bestleaf.selection.data import GONE, METADATA, Data, FeatureGroups, checked_fit_data, warn
+from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_data, warn
 from bestleaf.selection.fit import CallbackSupportMixin, Fit, asked_of, begun
 from bestleaf.selection.searched import Searched, SearchOptions, searched
 from bestleaf.selection.space import Space
@@ -193,7 +193,6 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "search": [SearchOptions, None],
     }
 
-    @moved(**GONE, **{name: f"search=SearchOptions({name}=...)" for name in SearchOptions().get_params()})
     def __init__(
         self,
         estimator: BaseEstimator | Sequence[BaseEstimator] | None = None,
@@ -268,8 +267,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             data = checked_fit_data(self, X, y, metadata)
             space = Space.of(self, data)
             with begun(self, data, space, budget, interrupted) as fit:
-                found = searched(fit) if self.choose == "training" else chosen(fit)
-            self._set(fit, found)
+                self._set(fit, searched(fit) if self.choose == "training" else chosen(fit))
             self._tell()
         return self
 
@@ -281,8 +279,9 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.encoder_ = None if fit.data.encoded is None else fit.data.encoded.encoder
         self.levels_, self.notes_ = ({}, ()) if self.encoder_ is None else (self.encoder_.levels_, self.encoder_.notes_)
         if isinstance(found, Searched):
-            self.evaluated_, self.history_, self.feature_scores_ = found.evaluated, found.history, found.feature_scores
-            found = found.certificate
+            self.evaluated_, self.history_ = found.evaluated(fit.labels), fit.watch.history
+            self.feature_scores_ = found.feature_scores
+            found = found.certificate()
         self._answer(found)
         if _has_one_estimator(self) and fit.budget.spent() is None:
             self.estimator_ = self._refitted()
@@ -320,9 +319,14 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         found = self.certificate_
         if found.path is None:
             raise ValueError("at_size needs a path: fit with choose='new_data'")
-        other, found = copy(self), at_size(found, whole("size", size, 1))
+        found = at_size(found, whole("size", size, 1))
         if (got := found.path.size) != size:  # type: ignore[union-attr]
             warn(f"the path has no set of size {size}; this is its set of size {got}, the next smaller one")
+        return self._with(found)
+
+    def _with(self, found: Certificate) -> BestLeafSelector:
+        """Return a fitted selector that answers with another record about the same data."""
+        other = copy(self)
         other._data = getattr(self, "_data", None)
         other._answer(found)
         if found.features != self.certificate_.features:

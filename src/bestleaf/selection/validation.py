@@ -11,7 +11,7 @@ from msgspec import structs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from bestleaf.checks import check_keywords, listed, number, shown
+from bestleaf.checks import listed, number, shown
 from bestleaf.columns import EncodedRows, pandas_frame
 from bestleaf.columns.frames import dense
 from bestleaf.features.data import columns_not_finite
@@ -34,13 +34,6 @@ from bestleaf.selection.judges import Panel
 from bestleaf.selection.new_rows import Split, compared, matching_of, on_test_rows
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.selection.space import Space
-
-GONE = {  # keywords of earlier versions, and what to use instead
-    "holdout": "BestLeafSelector(holdout=...), which keeps rows aside in fit",
-    "test_set": "validate(selector, X_test, y_test) after the fit",
-    "n_repeats": "several values of random_state",
-    "n_jobs": "the n_jobs of the selector",
-}
 
 
 @dataclass(frozen=True)
@@ -99,7 +92,6 @@ def validate(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     delta: float | None = None,
-    **gone: object,
 ) -> Validation:
     """Judge the answer of a fitted selector on test rows of your own, which it must not have seen.
 
@@ -134,8 +126,6 @@ def validate(
     >>> low <= found.score <= high
     True
     """
-    known = ("groups", "sample_weight", "delta")
-    check_keywords("validate", gone, known, gone=GONE)
     if not isinstance(selector, BestLeafSelector):
         raise TypeError(f"selector must be a BestLeafSelector, got {shown(selector)}")
     check_is_fitted(selector)

@@ -139,7 +139,7 @@ def select_from_table(
     found = selector.certificate_
     told = replace(found.told or record.Told(), notes=table.notes)
     made = {"estimator": by_name, **{name: keywords.get(name) for name in ("holdout", "scoring", "cv")}}
-    selector = selector._with(
+    selector._answer(
         replace(
             found,
             told=replace(told, repeat=repeat or f"{told.repeat}  # {_of_the_table(table)}"),

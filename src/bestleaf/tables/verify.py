@@ -109,6 +109,6 @@ def _oracle(
         estimator=estimator,
         scoring=made.scoring,
         cv=folds_for(estimator, made.cv, metadata),
-        random_state=claim.seed,
+        random_state=claim.seed or 0,
         **metadata,
     )

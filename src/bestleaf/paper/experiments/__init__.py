@@ -1,4 +1,1 @@
-"""The paper's tables and figures, one module each.
-
-A module has `EXPERIMENT`, its lines with what is measured and shown, and `reproduce`, which computes the rows.
-"""
+"""The paper's tables and figures, one module each; `EXPERIMENT` is its table."""

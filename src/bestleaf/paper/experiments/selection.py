@@ -7,24 +7,23 @@ epsilon = 0.005, delta = 0.1, b = 0.3. The published settings count ties by the 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from inspect import signature
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
+import pandas as pd
 
-from bestleaf.checks import shown
 from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle, NeighbourVotes
 from bestleaf.features.rows import fingerprint
 from bestleaf.paper.datasets import load_linear, load_madelon
-from bestleaf.paper.experiments.rows import Column, Experiment, Row, agreement, chosen, mean, with_error
+from bestleaf.paper.experiments.table import Column, Line, PaperTable, with_error
 from bestleaf.paper.fuse import fuse_search
 from bestleaf.paper.published import PublishedProposals
+from bestleaf.paper.runs import Row
 from bestleaf.selection.selector import BestLeafSelector, SearchOptions
 
 EPSILON = 0.005
@@ -38,46 +37,31 @@ RIVALS: dict[str, Settings] = {"fuse": {}, "fuse-ucd": {"variant": "ucd"}, "alph
 BETA1, BETA2, MADELON = 5_032_404, 440_240, 2_496_391  # published samples
 
 
-@dataclass(frozen=True)
-class Case:
-    """One line of the table: a data set, and a method with its settings."""
-
-    data: str
-    method: str
-    settings: Settings
-    published: tuple[float, float, int] | None = None  # V, features, samples
-
-    def verdicts(self, rows: list[Row]) -> dict[str, str]:
-        """Say whether V, the number of features and the samples agree with the published ones."""
-        if self.published is None:
-            return {}
-        value, features, samples = self.published
-        compared = {  # values, published mean, half a unit of the last digit that the paper prints
-            "V": ([row["value"] for row in rows], value, 0.00005),
-            "features": ([len(row["subset"]) for row in rows], features, 0.005),
-        }
-        if self.method not in RIVALS:  # a rival gets the published number of samples
-            compared["samples"] = ([row["samples"] for row in rows], samples, 0.5)
-        return {
-            name: agreement(found, there, fewest=10, tolerance=rounding / there)
-            for name, (found, there, rounding) in compared.items()
-        }
+Published = tuple[float, float, int]  # V, features, samples
 
 
-def bli(
-    data: str, bound: str, settings: Settings = PUBLISHED, published: tuple[float, float, int] | None = None
-) -> Case:
+def line(data: str, method: str, settings: Settings, published: Published | None = None) -> Line:
+    """Return a line. A mean agrees within half a unit of the last digit that the paper prints."""
+    if published is None:
+        return Line(data, {"method": method, **settings})
+    means = dict(zip(("value", "features", "samples"), published, strict=True))
+    compared = {"value": 0.00005, "features": 0.005} | ({} if method in RIVALS else {"samples": 0.5})
+    within = {name: rounding / means[name] for name, rounding in compared.items()}
+    return Line(data, {"method": method, **settings}, means, within)
+
+
+def bli(data: str, bound: str, settings: Settings = PUBLISHED, published: Published | None = None) -> Line:
     """Return a line of best leaf identification with some bound."""
     program = ", program" if settings is RELEASED else ""
-    return Case(data, f"BLI {bound}{program}", {"bound": bound, **settings}, published)
+    return line(data, f"BLI {bound}{program}", {"bound": bound, **settings}, published)
 
 
-def rival(data: str, method: str, samples: int, published: tuple[float, float, int] | None = None) -> Case:
-    """Return a line of a rival with so many samples."""
-    return Case(data, method, {**RIVALS[method], "max_samples": samples}, published)
+def rival(data: str, method: str, samples: int, published: Published | None = None) -> Line:
+    """Return a line of a rival with so many samples: the published number, so that it is not compared."""
+    return line(data, method, {**RIVALS[method], "max_samples": samples}, published)
 
 
-CASES = {
+LINES = {
     "linear beta1_published paper": bli("linear", "beta1_published", published=(0.9943, 3.0, BETA1)),
     "linear beta1 paper": bli("linear", "beta1"),
     "linear beta2 paper": bli("linear", "beta2", published=(0.9943, 3.0, BETA2)),
@@ -108,28 +92,31 @@ class Data(NamedTuple):
     y: np.ndarray
     relevant: tuple[int, ...]
 
+    def fingerprint(self) -> str:
+        """Return a hash of the data."""
+        return fingerprint(self.X, self.y)
 
-def read(sources: dict[str, Path]) -> dict[str, Data]:
+
+def read(files: Mapping[str, Path]) -> dict[str, Data]:
     """Return the data sets: always the linear one, and Madelon if its path is given."""
-    if strange := sorted(set(sources) - {"madelon"}):
+    if strange := sorted(set(files) - {"madelon"}):
         raise ValueError(f"--data must be madelon=PATH, got a data set called {strange[0]!r}")
     X, y = load_linear(return_X_y=True)
     found = {"linear": Data(X, y, tuple(range(10)))}
-    if "madelon" in sources:
-        bunch = load_madelon(sources["madelon"])
+    if "madelon" in files:
+        bunch = load_madelon(files["madelon"])
         found["madelon"] = Data(bunch.data, bunch.target, bunch.relevant)
     return found
 
 
-def measured(case: Case, seed: np.random.SeedSequence, data: dict[str, Data], more: Settings) -> Row:
-    """Return what one run of a line measures; `more` are further settings of its search."""
-    there, number, started = data[case.data], int(seed.generate_state(1)[0]), perf_counter()
-    settings = {**case.settings, **more}
-    row = _recommended(there, settings, number) if case.method in RIVALS else _selected(there, settings, number)
-    if row["reason"] == "interrupted":
-        raise KeyboardInterrupt
-    precision = len(set(row["subset"]) & set(there.relevant)) / len(row["subset"])
-    return {**row, "precision": precision, "seconds": perf_counter() - started}
+def measured(data: Data, *, seed: int, method: str, **settings: Any) -> Row:
+    """Return what one run of a line measures."""
+    begun = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `reason` already tells which searches a budget ended
+        row = (_recommended if method in RIVALS else _selected)(data, settings, seed)
+    precision = len(set(row["subset"]) & set(data.relevant)) / len(row["subset"])
+    return {**row, "features": len(row["subset"]), "precision": precision, "seconds": perf_counter() - begun}
 
 
 def _selected(there: Data, settings: Settings, seed: int) -> Row:
@@ -137,7 +124,7 @@ def _selected(there: Data, settings: Settings, seed: int) -> Row:
     given = {"epsilon": EPSILON, "delta": 0.1, "expansion": 0.3, **settings}
     votes = NeighbourVotes(scale=False, **{name: given.pop(name) for name in VOTES if name in given})
     options = SearchOptions(**{name: given.pop(name) for name in signature(SearchOptions).parameters if name in given})
-    selector = BestLeafSelector(votes, choose="training", random_state=seed, search=options, **given)
+    selector = BestLeafSelector(votes, choose="training", random_state=seed % 2**32, search=options, **given)
     selector.fit(there.X, there.y)
     found = selector.certificate_
     return {
@@ -164,81 +151,63 @@ def _recommended(there: Data, settings: Settings, seed: int) -> Row:
     }
 
 
-def reproduce(
-    runs: int,
-    path: Path | None,
-    names: Sequence[str] = (),
-    *,
-    seed: int,
-    n_jobs: int,
-    console: Console,
-    sources: dict[str, Path] | None = None,
-    settings: Settings | None = None,
-) -> list[Row]:
-    """Return the rows of the lines asked for, by default of all whose data set is there.
-
-    `settings` are further keywords of the searches.
-    """
-    data, more = read(sources or {}), settings or {}
-    for line in chosen(names, CASES) if names else ():
-        if CASES[line].data not in data:
-            raise ValueError(f"the row {shown(line)} needs --data madelon=PATH")
-    lines = names or [line for line, case in CASES.items() if case.data in data]
-    prints = {name: fingerprint(one.X, one.y)[:16] for name, one in data.items()}
-    here = replace(EXPERIMENT, measured=lambda case, stream: measured(case, stream, data, more))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `reason` already tells which searches a budget ended
-        return here.reproduce(runs, path, lines, seed=seed, n_jobs=n_jobs, console=console, data=prints, **more)
-
-
-def published(place: int, form: str) -> Column[Case]:
+def published(name: str, form: str) -> Column:
     """Return the column of a published figure."""
-    return lambda case, mine: "-" if case.published is None else format(case.published[place], form)
+    return lambda line, runs: format(line.published[name], form) if line.published else "-"
 
 
-def ours(name: str, form: str) -> Column[Case]:
+def ours(name: str, form: str) -> Column:
     """Return the column of a mean."""
-    return lambda case, mine: format(mean(mine, name), form)
+    return lambda line, runs: format(runs[name].mean(), form)
 
 
-def number_of_runs(case: Case, mine: list[Row]) -> str:
+def within_epsilon(line: Line, runs: pd.DataFrame) -> str:
+    """Return how many answers are within epsilon of the best subset that was evaluated."""
+    return f"{(runs['value'] >= runs['best'] - EPSILON).sum()} of {len(runs)}"
+
+
+def number_of_runs(line: Line, runs: pd.DataFrame) -> str:
     """Return the number of runs, and whether a budget ended some of them."""
-    settled = case.method in RIVALS or all(row["reason"] == "settled" for row in mine)
-    return str(len(mine)) + ("" if settled else " (not all settled)")
+    settled = line.settings["method"] in RIVALS or (runs["reason"] == "settled").all()
+    return str(len(runs)) + ("" if settled else " (not all settled)")
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = PaperTable(
     name="selection",
-    cases=CASES,
+    lines=LINES,
     runs=15,
-    measured=lambda case, stream: measured(case, stream, read({}), {}),
+    problems=read,
+    measured=measured,
     title="Feature selection (epsilon 0.005, delta 0.1, b 0.3)",
     columns={
-        "data": lambda case, mine: case.data,
-        "method": lambda case, mine: case.method,
-        "stopping": lambda case, mine: case.settings.get("stopping", "budget"),
-        "ties": lambda case, mine: "row_order" if case.method in RIVALS else case.settings.get("ties", "half"),
-        "V\npublished": published(0, ".4f"),
+        "data": lambda line, runs: line.problem,
+        "method": lambda line, runs: line.settings["method"],
+        "stopping": lambda line, runs: line.settings.get("stopping", "budget"),
+        "ties": lambda line, runs: line.settings.get(
+            "ties", "row_order" if "fuse" in line.settings["method"] else "half"
+        ),
+        "V\npublished": published("value", ".4f"),
         "V\nours": ours("value", ".4f"),
-        "features\npublished": published(1, ".2f"),
-        "features\nours": lambda case, mine: f"{sum(len(row['subset']) for row in mine) / len(mine):.2f}",
-        "samples\npublished": published(2, ","),
-        "samples\nours ± s.e.": lambda case, mine: with_error(mine),
-        "verdict": lambda case, mine: "\n".join(f"{name} {said}" for name, said in case.verdicts(mine).items()),
+        "features\npublished": published("features", ".2f"),
+        "features\nours": ours("features", ".2f"),
+        "samples\npublished": published("samples", ","),
+        "samples\nours ± s.e.": lambda line, runs: with_error(runs),
+        "verdict": lambda line, runs: "\n".join(
+            f"{name} {said}" for name, said in line.verdicts(runs, fewest=10).items()
+        ),
         "exact\nvalues": ours("exact", ".0f"),
-        "within\nepsilon": lambda case, mine: f"{sum(r['value'] >= r['best'] - EPSILON for r in mine)} of {len(mine)}",
+        "within\nepsilon": within_epsilon,
         "relevant": ours("precision", ".2f"),
         "s a run": ours("seconds", ".1f"),
         "runs": number_of_runs,
     },
     left=("data", "method", "stopping", "ties", "verdict"),
     notes="""\
-V is the value the search maximises on its own data; "within epsilon" counts the runs whose answer is within 0.005 of \
-the best subset evaluated in that run. "relevant" is the share of the answer's features that are made of x, y, z \
-(linear) or depend on the label (Madelon). beta1_published, (ln n)/delta + ln(ln N + 1), is what the published \
-program computes, beta1 the rate as written. "program": pairs of the seven features that a choice opens with also get \
-their terminal states and a third feature, as in the published program. beta2 with stopping "sound" answers with the \
-best subset evaluated. "betting" is the selector as it is by default (b = 0.6, small subsets preferred), and \
-rigorous; beta1, beta2 and stopping "paper" are not. FUSE and its relatives get the published number of samples and \
-prove nothing.""",
+V ("value") is what the search maximises on its own data; "within epsilon" counts the runs whose answer is within
+0.005 of the best subset evaluated in that run. "relevant" is the share of the answer's features that are made of x, y,
+z (linear) or depend on the label (Madelon). beta1_published, (ln n)/delta + ln(ln N + 1), is what the published program
+computes, beta1 the rate as written. "program": pairs of the seven features that a choice opens with also get their
+terminal states and a third feature, as in the published program. beta2 with stopping "sound" answers with the best
+subset evaluated. "betting" is the selector as it is by default (b = 0.6, small subsets preferred), and rigorous; beta1,
+beta2 and stopping "paper" are not. FUSE and its relatives get the published number of samples and prove nothing.""",
 )
