@@ -56,6 +56,17 @@ def test_orders_begin_with_forced_units_and_keep_groups_together(order):
     assert {*found[1:4]} == {1, 3, 5}
 
 
+def test_noise_of_many_values_does_not_pass_for_columns_of_two_values():
+    found = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.hstack([rng.integers(0, 2, (400, 6)), rng.normal(size=(400, 30))])
+        y = (X[:, :6].sum(axis=1) + 1.5 * rng.normal(size=400) > 3).astype(int)
+        data = Data(X, y, np.array([f"x{one}" for one in range(36)], object), {})
+        found += int((elimination(part_of(data), bool)[:6] < 6).sum())
+    assert found >= 18  # of 24; 9 if what chance explains counts, too
+
+
 def test_pooled_orders_agree_on_what_most_put_first():
     assert pooled([np.array([2, 0, 1]), np.array([2, 1, 0]), np.array([0, 2, 1])]).tolist() == [2, 0, 1]
 
