@@ -129,19 +129,14 @@ def compared_in(local: LocalClaim) -> dict[str, Any]:
 
 
 def found_by(result: Any) -> dict[str, Any]:
-    """Return the result of a best arm or best leaf; that of a game to its leaf has no certificate."""
+    """Return the result of a best arm or best leaf."""
     names = ("answer", "lower", "upper", "gap", "reason", "samples", "warmup_samples", "exact_evaluations", "growths")
     found, search = (
         plain({name: getattr(result, name) for name in (*names, "nodes", "node_updates")}),
-        result.record.search,
+        result.search,
     )
     found |= {"two_player": search.graph.two_player, "proof": search.proof}
-    if not search.of_a_game:
-        return {**found, "certificate": proved_by(result.certificate)}
-    leaves = proved_by(result.record)["leaves"]
-    leaves["state"] = leaves.pop("label")
-    of_leaf = ("state", "terminal", "exact", "count", "mean", "lower", "upper", "order", "share")
-    return {**found, "leaves": {name: leaves[name] for name in of_leaf}}
+    return {**found, "certificate": proved_by(result.certificate)}
 
 
 def selected_by(selector: Any) -> dict[str, Any]:
@@ -224,8 +219,8 @@ def made_selector(**keywords: Any) -> BestLeafSelector:
     return selecting.made_selector(**{"random_state": 0, "choose": "training", **keywords})
 
 
-def commanded(table: str, *options: str, further: str) -> dict[str, Any]:
-    """Select features of a file on the command line, and return its certificate; `further` is a file of settings."""
+def commanded(table: str, *options: str) -> dict[str, Any]:
+    """Select features of a file on the command line, and return its certificate."""
     from typer.testing import CliRunner
 
     from bestleaf.cli.app import app
@@ -237,9 +232,7 @@ def commanded(table: str, *options: str, further: str) -> dict[str, Any]:
             rows = csv.writer(out)
             rows.writerow([*(f"c{column}" for column in range(X.shape[1])), "y"])
             rows.writerows([*map(repr, map(float, row)), repr(target.item())] for row, target in zip(X, y, strict=True))
-        config = Path(folder) / "config.toml"
-        config.write_text(f'choose = "training"\n{further}')
-        words = ["select", str(file), "--target", "y", "--certificate", str(proof), "--config", str(config), *options]
+        words = ["select", str(file), "--target", "y", "--choose", "training", "--certificate", str(proof), *options]
         code = CliRunner().invoke(app, words).exit_code
         proved = proved_by(Certificate.load(proof))
         del proved["data"]["fingerprint"]  # versions of pandas read the last digit of a number differently
