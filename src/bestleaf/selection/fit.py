@@ -50,7 +50,7 @@ class Watch:
         self._budget = budget
         console, search = Console(quiet=not selector.verbose), selector.search
         max_samples = None if search is None else search.max_samples
-        self._line = ProgressLine(console, str, max_time=budget.max_time, max_samples=max_samples)
+        self._line = ProgressLine(console, max_time=budget.max_time, max_samples=max_samples)
         self._given = {"estimator": selector, "X": data.X, "y": data.y}
         self._task = None
         if hasattr(selector, "_skl_callbacks") or hasattr(selector, "_parent_callback_ctx"):
