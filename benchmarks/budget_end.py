@@ -1,6 +1,6 @@
 """The end of a budget: value, gap and size of the answer with growth that pauses, beside growth that goes on.
 
-Growth pauses when what is left of the budget cannot settle what would enter (`bestleaf.search.growth.pausing`). Each
+Growth pauses when what is left of the budget cannot settle what would enter (`bestleaf.search.growth`). Each
 table is searched with several budgets and seeds, once as it is and once without pauses. Columns: how many of the
 searches were settled; the mean best value evaluated and the mean value of the answer; its mean size; the mean gap among
 all leaves and among the leaves looked at; the mean share of leaves looked at. The paper's lattice has no subsets, so
@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 
 from bestleaf import BestLeafSelector, SearchOptions, best_leaf, problems
-from bestleaf.search.growth.pausing import Pause
+from bestleaf.search.growth import Pause
 
 Row = tuple[float, ...]  # settled, best value, value of the answer, size, gap, known gap, share of leaves looked at
 

@@ -13,7 +13,7 @@ from bestleaf import Search, best_arm, best_leaf, verify
 from bestleaf.problems import ScoreLattice, paper_lattice, random_game_tree
 from bestleaf.proof.build import compared_leaves
 from bestleaf.proof.words import unsettled_in_words
-from bestleaf.search.growth.pausing import Pause
+from bestleaf.search.growth import Pause
 from selecting import made_selector
 
 pytestmark = pytest.mark.slow

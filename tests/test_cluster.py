@@ -13,8 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from bestleaf import Search, problems, verify
 from bestleaf.search.ask_tell import Inside
-from bestleaf.search.cluster import Dask
-from bestleaf.search.executors import draw_samples, executor_for
+from bestleaf.search.executors import Dask, draw_samples, executor_for
 from selecting import made_selector
 
 distributed = pytest.importorskip("distributed")

@@ -240,10 +240,19 @@ def test_checks_know_cycles():
 @pytest.mark.parametrize("expansion", [None, 0.5])
 def test_what_cannot_be_searched_is_refused_in_a_sentence(expansion):
     game = cat_and_mouse(HOUSE, {"h": 1.0, "i": 1.0}, mouse="a", cat="f")
-    with pytest.raises(ValueError, match="task 'leaf' needs a two-player graph without cycles, because play may"):
+    with pytest.raises(ValueError, match="best_leaf needs a problem of one player, but here an opponent may move"):
         best_leaf(game, **SETTINGS, expansion=expansion, seed=0)
     with pytest.raises(ValueError, match="the root 0 must lead to a terminal state, but all its moves go in circles"):
         best_arm(TableProblem({0: [1, 2], 1: [0], 2: [0, 1]}, {}), **SETTINGS, expansion=expansion)
+
+
+def test_a_single_player_who_may_walk_for_ever_has_a_best_leaf():
+    table = {0: [1, "low"], 1: [0, "high"]}
+    walk = TableProblem(table, {"low": 0.2, "high": 0.6}, endless=0.9)  # with endless it has maximizes, always true
+    assert walk.maximizes(0)
+    found = best_leaf(walk, epsilon=0.1, delta=0.1, seed=0)
+    assert (found.answer, found.reason) == ("high", "settled")
+    assert verify(found.certificate)
 
 
 def test_problems_and_rivals_that_cannot_deal_with_cycles_say_so():

@@ -23,13 +23,6 @@ def test_settled_moves_of_nim_are_right(ordered):
         assert verify(result.certificate)
 
 
-def test_the_best_leaf_of_nim_is_won():
-    game = Nim((2, 3), ordered=True)
-    for seed in range(5):
-        result = best_leaf(game, seed=seed, **SETTINGS)
-        assert (result.reason, game.value(result.answer)) == ("settled", game.WON)
-
-
 def test_a_large_game_ends_by_its_budget_and_is_not_settled():
     search = Search(Nim((7, 8, 9)), task="arm", seed=0, max_samples=5_000, **SETTINGS)
     assert search.run().reason == "max_samples"

@@ -10,7 +10,7 @@ from bestleaf import Search
 from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.records import NOISY
 from bestleaf.problems import ScoreLattice, random_dag
-from bestleaf.search.growth.schedule import next_due
+from bestleaf.search.settings import next_due
 
 
 def edges_of(graph):

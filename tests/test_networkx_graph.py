@@ -53,7 +53,7 @@ def test_means_are_sampled_and_functions_are_called():
 
 def test_an_opponent_moves():
     problem = NetworkxGraph(tree(b={"turn": True}, a={"turn": True}), opponent="turn")
-    assert best_leaf(problem, epsilon=0, delta=0.1, seed=0).lower == 0.5
+    assert best_arm(problem, epsilon=0.1, delta=0.1, seed=0).answer == "a"
 
 
 def test_chance_moves():

@@ -191,7 +191,7 @@ def test_tic_tac_toe_is_a_draw_and_a_search_finds_a_forced_win():
     import pyspiel
 
     game = OpenSpielGame("tic_tac_toe")
-    result = best_leaf(game, epsilon=0, delta=0.1, seed=0)
+    result = best_arm(game, epsilon=0, delta=0.1, seed=0)
     assert result.lower == 0.5
     position = pyspiel.load_game("tic_tac_toe").new_initial_state()
     for action in (0, 1, 3, 4):  # two in a row for both, the first player moves

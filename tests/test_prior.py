@@ -9,7 +9,7 @@ import pytest
 
 from bestleaf import Search, best_arm, best_leaf, verify
 from bestleaf.problems import Prior, ScoreLattice, TableProblem, paper_lattice, random_game_tree
-from bestleaf.search.growth.proposals import PriorProposals, RandomProposals, priors_of, proposals_for
+from bestleaf.search.growth import PriorProposals, RandomProposals, priors_of, proposals_for
 from bestleaf.search.settings import Settings
 from bestleaf.testing import check_problem
 from conftest import binomial_margin

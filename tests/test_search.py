@@ -231,13 +231,17 @@ def test_arms_that_share_all_they_have_grow_apart_before_anything_is_claimed():
         assert len(result.leaves) > 1
 
 
+@pytest.mark.parametrize("expansion", [None, 0.5])
+def test_a_best_leaf_against_an_opponent_is_refused_before_the_search(expansion):
+    with pytest.raises(ValueError, match=r"^best_leaf needs a problem of one player, but here an opponent may move"):
+        best_leaf(random_game_tree(0), epsilon=0.1, delta=0.1, expansion=expansion)
+
+
 def test_the_promise_names_what_it_rests_on():
     ask = {"epsilon": 0.3, "delta": 0.1, "seed": 0}
     assert "With probability at least 1 - 0.1" in best_arm(Walk(), **ask).summary()
     for keywords in ({"stopping": "paper"}, {"bound": "beta2"}, {"bound": "theory", "expansion": 0.2}):
         assert "has no proof" in best_arm(Walk(), **ask, **keywords).summary()
-    game = best_leaf(random_game_tree(0), **ask)
-    assert "no move on the way to this leaf gives away more than 0.3" in game.summary()
 
 
 def test_long_chains_are_walked_at_once():

@@ -9,11 +9,11 @@ because a position that several orders of moves lead to is one node.
 
 import pyspiel
 
-from bestleaf import best_arm, best_leaf
+from bestleaf import best_arm
 from bestleaf.problems.openspiel import OpenSpielGame
 
 game = OpenSpielGame("tic_tac_toe")
-result = best_leaf(game, epsilon=0, delta=0.05, seed=0)
+result = best_arm(game, epsilon=0, delta=0.05, seed=0)
 print(
     f"{result.nodes:,} positions, {result.exact_evaluations:,} of them evaluated; the return is",
     game.utility(result.lower),

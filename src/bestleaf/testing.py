@@ -28,7 +28,7 @@ from bestleaf.problems import Problem, TableProblem, paper_lattice
 from bestleaf.proof.verify import verify
 from bestleaf.search import Search, best_arm, best_leaf
 from bestleaf.search.answer import Answer
-from bestleaf.search.growth.proposals import priors_of
+from bestleaf.search.growth import priors_of
 from bestleaf.search.settings import checked_problem, name_of
 
 LONGEST = 10_000  # moves after which a random walk is taken to be endless

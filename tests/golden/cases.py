@@ -129,19 +129,14 @@ def compared_in(local: LocalClaim) -> dict[str, Any]:
 
 
 def found_by(result: Any) -> dict[str, Any]:
-    """Return the result of a best arm or best leaf; that of a game to its leaf has no certificate."""
+    """Return the result of a best arm or best leaf."""
     names = ("answer", "lower", "upper", "gap", "reason", "samples", "warmup_samples", "exact_evaluations", "growths")
     found, search = (
         plain({name: getattr(result, name) for name in (*names, "nodes", "node_updates")}),
-        result.record.search,
+        result.search,
     )
     found |= {"two_player": search.graph.two_player, "proof": search.proof}
-    if not search.of_a_game:
-        return {**found, "certificate": proved_by(result.certificate)}
-    leaves = proved_by(result.record)["leaves"]
-    leaves["state"] = leaves.pop("label")
-    of_leaf = ("state", "terminal", "exact", "count", "mean", "lower", "upper", "order", "share")
-    return {**found, "leaves": {name: leaves[name] for name in of_leaf}}
+    return {**found, "certificate": proved_by(result.certificate)}
 
 
 def selected_by(selector: Any) -> dict[str, Any]:

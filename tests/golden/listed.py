@@ -73,17 +73,11 @@ CASES: dict[str, Case] = {
     "leaf_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02),
     # two players
     "game_arm": case(arm, "game"),
-    "game_leaf": case(leaf, "game", epsilon=0.2),
     "game_tree_arm": case(arm, "game tree"),
-    "game_tree_leaf": case(leaf, "game tree", epsilon=0.2),
     "game_arm_python_problem": case(arm, "nim"),
-    "game_leaf_python_problem": case(leaf, "nim", epsilon=0.2),
     "game_arm_exact": case(arm, "exact nim"),
-    "game_leaf_exact": case(leaf, "exact nim"),
     "game_arm_some_exact": case(arm, "exact game"),
-    "game_leaf_some_exact": case(leaf, "exact game", epsilon=0.2),
     "game_arm_grown": case(arm, "game tree", expansion=0.5, epsilon=0.2),
-    "game_leaf_grown": case(leaf, "nim", expansion=0.5, epsilon=0.25),
     # batches
     "batch_arm": case(arm, "climb", batch_size=8, also=(*WORKERS, {"n_jobs": 2, "backend": "loky"})),
     "batch_leaf": case(leaf, "climb", batch_size=8, also=WORKERS),
@@ -93,7 +87,6 @@ CASES: dict[str, Case] = {
     "batch_leaf_cut_short": case(leaf, "climb", batch_size=64, epsilon=0.001, max_samples=300),
     "batch_leaf_of_labels": case(leaf, "spread", batch_size=7, also=WORKERS),
     "batch_game": case(arm, "nim", batch_size=8, also=WORKERS),
-    "batch_game_leaf": case(leaf, "game tree", batch_size=8, epsilon=0.2),
     "batch_local": case(leaf, "trap", guarantee="local", expansion=0.05, epsilon=0.02, batch_size=4),
     # ask and tell
     "asked_arm": case(asked, "climb", task="arm"),

@@ -392,10 +392,13 @@ class GrowingGraph:
         return self.weights[start : start + self.nodes["child_count"][node]].tolist()
 
     @classmethod
-    def whole(cls, problem: Problem, check: Callable[[int, int], None] | None = None) -> GrowingGraph:
+    def whole(
+        cls, problem: Problem, check: Callable[[int, int], None] | None = None, *, to_leaf: bool = False
+    ) -> GrowingGraph:
         """Return the complete graph D, built breadth first.
 
-        `check` gets the numbers of nodes and edges now and then; it raises an error if they are too many.
+        `check` gets the numbers of nodes and edges now and then; it raises an error if they are too many. With
+        `to_leaf` a leaf is searched, so play without end is worth nothing to a single player.
         """
         graph = cls(problem)
         queue, met = [problem.root()], graph.node_of
@@ -417,6 +420,7 @@ class GrowingGraph:
             if node % 1000 == 999 and check is not None:
                 check(len(queue), edges)
         graph._adopt(lists)
+        graph._level_all(to_leaf=to_leaf)
         return graph
 
     def _adopt(self, children: list[list[int]]) -> None:
@@ -437,15 +441,14 @@ class GrowingGraph:
             for node, chances in self._chances.items():
                 start = self.nodes["child_start"][node]
                 self.weights[start : start + len(chances)] = list(chances.values())
-        self._level_all()
 
-    def _level_all(self) -> None:
+    def _level_all(self, *, to_leaf: bool) -> None:
         """Set the level of every node to the length of its longest path from the root."""
         size = len(self)
         self.nodes["level"][:size], done = longest_paths(*self.arrows(), size)
         if done < size:  # the others are on cycles, or below them
             self.cyclic = True
-            if callable(getattr(self.problem, "endless", None)):
+            if callable(getattr(self.problem, "endless", None)) and not to_leaf:
                 self.two_player = True  # also if the opponent never moves: play without end may be worth most
                 self.nodes["adversarial"][0] = 1
             self._find_order()

@@ -49,6 +49,17 @@ def drawn_tie_breaks(seed: int, nodes: int) -> np.ndarray:
     return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
+def places(unfinished: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return places 1, 2, ... of leaves, as much as possible in the order of those that they had before.
+
+    The leaves come in the order of their nodes. An unfinished leaf has a smaller place than all leaves after it.
+    """
+    least = np.maximum.accumulate(np.where(unfinished, before, 0))
+    found = np.empty(len(before), np.int64)
+    found[np.lexsort((np.arange(len(before)), np.maximum(before, least)))] = 1 + np.arange(len(before))
+    return found
+
+
 class Knowledge:
     """Intervals on every node of a graph under one bound; `settings` are fields of the `WORLD` record.
 
@@ -73,6 +84,7 @@ class Knowledge:
         self.tie_seed = tie_seed
         self.uniform_share: float | None = None
         self.created = 0
+        self.skipped = 0  # places of leaves of earlier searches of the same game
         self.order = np.zeros(64, np.int64)
         self._known = np.zeros(64, INTERVAL)
         self.track = np.zeros(64, TRACK)
@@ -191,13 +203,43 @@ class Knowledge:
     def share_delta(self, nodes: np.ndarray) -> None:
         """Give new leaves without an exact value their shares of delta."""
         self.order[nodes] = self.created + 1 + np.arange(len(nodes))
-        self.track["share"][nodes] = self._shares(self.order[nodes])
+        self.track["share"][nodes] = self._shares(self.order[nodes] + self.skipped)
         self.created += len(nodes)
         self.world["stochastic"] += len(nodes)
 
     def _shares(self, order: np.ndarray) -> np.ndarray | float:
         """Return shares of delta: delta / (i (i + 1)) for the i-th leaf created, or equal shares in a fixed graph."""
         return self.uniform_share or float(self.world["delta"]) / np.maximum(1, order * (order + 1))
+
+    def take_over(self, old: Knowledge, mine: np.ndarray, theirs: np.ndarray) -> None:
+        """Take over what an earlier search knows of some leaves; `mine` are their nodes here, see `search.moves`.
+
+        No leaf gets a larger share of delta than it had. The few that would have to be listed at a later place than
+        before begin anew.
+        """
+        kinds, size, delta = self.graph.kinds, len(self.graph), float(self.world["delta"])
+        self.order[:size][kinds == INNER] = 0
+        if old.uniform_share is None:
+            self.uniform_share = None
+        self.skipped = old.skipped + old.created
+        placed = np.flatnonzero(self.order[:size])
+        fresh = self.order[placed] + self.skipped
+        self.track["share"][placed] = delta / (fresh * (fresh + 1))
+        self.skipped, self.created = self.skipped + self.created, len(placed)
+        before = np.full(size, UNLIMITED)
+        before[mine] = np.where(old.order[theirs] > 0, old.order[theirs], UNLIMITED)
+        self.order[placed] = places(kinds[placed] == TEMPORARY, before[placed])
+        kept = (self.order[mine] <= before[mine]) | (self.uniform_share is not None)
+        mine, theirs = mine[kept], theirs[kept]
+        self.track["share"][mine] = old.track["share"][theirs]
+        for name in ("lower", "upper", "count", "total"):
+            self.known[name][mine] = old.known[name][theirs]
+        slots = old.track["slot"][theirs]
+        new = int(self.world["slots"]) + 1 + np.arange(int((slots > 0).sum()))
+        self.track["slot"][mine[slots > 0]] = new
+        self.rows[new], self.evidence[new] = old.rows[slots[slots > 0]], old.evidence[slots[slots > 0]]
+        self.world["slots"] += len(new)
+        self._refresh_all()
 
     def admit(self, leaf: int) -> None:
         """From now on, sample a terminal leaf that turned out to have no exact value."""
@@ -255,7 +297,7 @@ class Knowledge:
             np.maximum(known["lower"], 0.0),
             np.minimum(known["upper"], 1.0),
             self.order[nodes],
-            self.track["share"][nodes],
+            np.where(self.order[nodes] > 0, self._shares(self.order[nodes]), 0.0),
         )
         rows = zip(*(column.tolist() for column in columns), self._evidence(nodes), strict=True)
         return tuple(

@@ -21,7 +21,7 @@ from bestleaf.features.rave import RaveProposals
 from bestleaf.features.rollouts import NeighbourRollouts, PlainRollouts, Subset, SubsetFamily
 from bestleaf.proof.record import Choice, count_subsets
 from bestleaf.search.evaluator import Evaluator
-from bestleaf.search.growth.proposals import RandomProposals
+from bestleaf.search.growth import RandomProposals
 
 MANY = 10**12  # counting subsets ends beyond this
 STOP = -1  # the last element of a terminal leaf

@@ -10,7 +10,7 @@ import numpy as np
 from bestleaf.engine.kernels.reach import list_below
 from bestleaf.problems import State
 from bestleaf.search.evaluator import Evaluator
-from bestleaf.search.growth.proposals import RandomProposals
+from bestleaf.search.growth import RandomProposals
 from bestleaf.search.state import SearchState
 
 if TYPE_CHECKING:

@@ -127,11 +127,6 @@ class SearchClaim(Record, frozen=True, kw_only=True):
     plan: tuple[tuple[Count, Count], ...] | None = None  # node and the child to move to
 
     @property
-    def of_a_game(self) -> bool:
-        """Whether it is about the leaf that ends a game of two players, where every move has a gap of its own."""
-        return self.graph.two_player and self.task == "leaf" and self.plan is None
-
-    @property
     def certain(self) -> bool:
         """Whether every leaf is exact, so that nothing is left to chance."""
         return all(leaf.exact for leaf in self.leaves)

@@ -136,7 +136,7 @@ def _precision(record: Certificate) -> str | None:
 
 def _of_search(record: Certificate, search: SearchClaim) -> str:
     """Return what the intervals say about the answer: what is proved of it, or how much is still open."""
-    text = _of_game(record, search) if search.of_a_game else _of_leaves(record, search)
+    text = _of_leaves(record, search)
     if search.expansion is None or record.all_subsets is not None:
         return text
     among = _examined(record, search)
@@ -155,14 +155,6 @@ def _of_leaves(record: Certificate, search: SearchClaim) -> str:
     if search.gap <= search.epsilon:
         return f"{NOT_SETTLED}: no other {_where(record, search)} was there to compare with."
     return f"{NOT_SETTLED}. {unsettled_in_words(record)}{_larger_one(record, search)}"
-
-
-def _of_game(record: Certificate, search: SearchClaim) -> str:
-    """Return the claim about the leaf that ends a game of two players."""
-    if not record.settled:
-        return f"{NOT_SETTLED}: a move on the way to this leaf may give away up to {search.gap:.4f}."
-    what = f"no move on the way to this leaf gives away more than {search.epsilon:g}"
-    return _promise(what, search, certain=search.certain)
 
 
 def _examined(record: Certificate, search: SearchClaim) -> str:

@@ -105,12 +105,9 @@ def best_arm(problem: Problem, **keywords: Any) -> Result:
 def best_leaf(problem: Problem, **keywords: Any) -> Result:
     """Return the leaf whose value is within epsilon of the best in the graph, with probability 1 - delta.
 
-    In a two-player graph it is the leaf that the best known moves of both sides lead to. There `epsilon` holds for each
-    move: no move on the way loses more than epsilon for the player who makes it. So after m moves the value of the leaf
-    may differ from that of the game by up to m times epsilon.
-
-    With chance the answer is a plan (`Result.plan`): a move for every state where the player moves and to which the
-    plan may lead. No other plan is better on average by more than epsilon, with probability 1 - delta.
+    It is for one player; against an opponent `best_arm` finds the best move. With chance the answer is a plan
+    (`Result.plan`), also against an opponent: a move for every state where the player moves and to which the plan may
+    lead. No other plan is better on average by more than epsilon, with probability 1 - delta.
     """
     check_keywords("best_leaf", keywords, signature(best_leaf).parameters, ("epsilon", "delta"))
     return Search(problem, task="leaf", **keywords).run()

@@ -58,11 +58,11 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
         beyond = not known.intersects and known.world["sound"]  # the paper's rates reach beyond [0, 1]
         if not graph.adversarial and beyond:
             gap = gap_of(node, task, graph, known)
-    elif task == "leaf" and not graph.adversarial:
+    elif task == "leaf":
         node = likely_leaf(graph, known)
         gap = gap_of(node, task, graph, known)
     else:
-        node, gap = likely_play(task, graph, known)
+        node, gap = likely_move(graph, known)
     return node, min(1.0, gap)
 
 
@@ -177,14 +177,13 @@ def known_gap_of(node: int, gap: float, state: SearchState) -> tuple[float, int]
 def gap_among_leaves(node: int, gap: float, state: SearchState) -> float:
     """Return the gap of an answer that follows from the leaves, whatever test ended the search.
 
-    That of a plan, of a leaf that ends a game and of a root that is not opened is `gap`.
+    That of a plan and of a root that is not opened is `gap`.
     """
     graph, task = state.graph, state.settings.task
-    if node == 0 or state.known.world["plans"] or (graph.adversarial and task == "leaf"):
+    if node == 0 or state.known.world["plans"]:
         return gap
-    return min(
-        1.0, _gap_of_move(node, 0, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known)
-    )
+    found = _gap_of_move(node, 0, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known)
+    return min(1.0, found)
 
 
 def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tuple[int, float]:
@@ -270,20 +269,16 @@ def likely_leaf(graph: GrowingGraph, known: Knowledge) -> int:
     return int(leaves[np.lexsort((rows["tie_break"][leaves], likely[leaves]))[-1]])
 
 
-def likely_play(task: str, graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
-    """Return the move at the root that is most likely best, or the leaf that such moves lead to, and its gap.
+def likely_move(graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
+    """Return the move at the root that is most likely best, and its gap.
 
     The values of leaves are drawn at random around their likely values, more widely the wider their intervals are. The
-    move that is best in most draws is the most likely one. The gap of a leaf is the largest gap on the way to it.
+    move that is best in most draws is the most likely one.
     """
-    drawn, node, gap = _drawn_values(graph, known), 0, 0.0
-    while graph.kinds[node] == INNER:
-        best = _likeliest(node, drawn, graph, known)
-        gap = max(gap, _gap_of_move(best, node, graph, known))
-        node = best
-        if task == "arm":
-            break
-    return node, gap
+    if graph.kinds[0] != INNER:
+        return 0, 0.0
+    best = _likeliest(0, _drawn_values(graph, known), graph, known)
+    return best, max(0.0, _gap_of_move(best, 0, graph, known))
 
 
 def _likeliest(node: int, drawn: np.ndarray, graph: GrowingGraph, known: Knowledge) -> int:

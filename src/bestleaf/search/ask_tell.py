@@ -15,10 +15,9 @@ from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of
 from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
 from bestleaf.search.executors import Serial, executor_for
-from bestleaf.search.growth.pausing import Pause
-from bestleaf.search.growth.proposals import called, proposals_for
-from bestleaf.search.growth.schedule import Growth
+from bestleaf.search.growth import Growth, Pause, called, proposals_for
 from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
+from bestleaf.search.moves import Begun, carry_over
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.settings import Seed, Settings, checked_problem, name_of, stream
 from bestleaf.search.stages import LocalOptimum, Stage
@@ -173,6 +172,23 @@ class Search:
             let_the_best_in(self.state, self.budget, smallest=smallest)
         if self._memory is not None:
             self._memory.write()
+
+    def move(self, state: State) -> Search:
+        """Return a search that goes on from a state below the root, after a move or several.
+
+        What is known below this state is taken over, and no sample of it is drawn again. Every search has a budget of
+        its own, as the settings say; samples and values that were taken over do not count. The certificates of all
+        searches of a game hold together, with probability 1 - delta; see `bestleaf.search.moves`. The new search keeps
+        no memory.
+        """
+        if self.settings.fixed and state not in self.state.graph.node_of:
+            raise ValueError(f"state must be one below the root, got {shown(state)}")
+        given = {one.name: getattr(self.settings, one.name) for one in fields(Settings)}
+        workers = NOTHING_INSIDE if self.settings.batch_size is None else Inside(self.evaluator.executor)
+        problem, seed = Begun(self.state.problem, state), self.state.rng
+        after = Search(problem, seed=seed, callback=self._callback, answer=self._answer, inside=workers, **given)
+        carry_over(self.state, after.state, after.budget)
+        return after
 
     # Ask and tell: the caller draws the samples.
 

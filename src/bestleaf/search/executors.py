@@ -2,21 +2,25 @@
 
 Workers get the problem and some items, and return numbers only. So it does not matter which worker did an item, or
 whether an item was done twice. ``with executor:`` keeps its pool of workers open until the end of the block; the
-problem is sent to them once.
+problem is sent to them once. If workers are lost, a batch is tried again, a few times.
 """
 
 from __future__ import annotations
 
 import pickle
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import takewhile
 from math import inf
 from numbers import Integral
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from time import perf_counter, sleep
+from types import FrameType
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -25,10 +29,6 @@ from bestleaf.checks import shown
 from bestleaf.engine.records import UNLIMITED
 from bestleaf.problems.protocols import Exact, Problem, State
 from bestleaf.search.budget import SecondInterrupt
-from bestleaf.search.interrupts import without_interrupts
-
-if TYPE_CHECKING:
-    from bestleaf.search.cluster import Dask
 
 CHUNKS_A_WORKER = 2  # each chunk is this part of a worker's share of what is left, so that no worker ends late
 LATE = 0.5  # seconds that an item may end late
@@ -107,6 +107,20 @@ class Serial:
         self.ended = "exhausted"
         warnings.warn(f"{words}: the search ends with what it has found", RuntimeWarning, stacklevel=2)
 
+    def _tried(self, share_out: Callable[[], list[Found]], lost: Callable[[BaseException], bool]) -> list[Found]:
+        """Return the results of a batch; if workers are lost, try again with new ones, a few times."""
+        for _ in range(TRIES):
+            if self.ended is not None:
+                return []
+            try:
+                return share_out()
+            except Exception as error:
+                if not lost(error):
+                    raise
+                self.close()
+        self._end(f"all workers were lost {TRIES} times in the same batch")
+        return []
+
 
 class Joblib(Serial):
     """Share the work out among joblib's workers, with the backend that is configured: processes, threads, Ray.
@@ -145,7 +159,7 @@ class Joblib(Serial):
             workers, found = 1, super().map(work, problem, items)
         else:
             with self:
-                found = self._tried(work, problem, parts, CHUNKS_A_WORKER * workers)
+                found = self._tried(lambda: self._shared_out(work, problem, parts, CHUNKS_A_WORKER * workers), _is_loss)
         self._done, self._seconds = self._done + len(found), self._seconds + workers * (perf_counter() - begun)
         return found
 
@@ -154,17 +168,6 @@ class Joblib(Serial):
         pool, self._pool, self._sent = self._pool, None, None
         if pool is not None:
             pool.__exit__(None, None, None)
-
-    def _tried(self, work: Work[Found], problem: object, parts: Parts, a_round: int) -> list[Found]:
-        """Return the results of a batch; if workers are lost, try again with new ones, a few times."""
-        for _ in range(TRIES if self.ended is None else 0):
-            try:
-                return self._shared_out(work, problem, parts, a_round)
-            except _lost():
-                self.close()
-        if self.ended is None:
-            self._end(f"all workers were lost {TRIES} times in the same batch")
-        return []
 
     def _open(self, problem: object) -> tuple[Any, Sent]:
         """Return the pool and how its workers get the problem."""
@@ -215,13 +218,12 @@ class Joblib(Serial):
         return found
 
 
-def _lost() -> tuple[type[BaseException], ...]:
-    """Return the errors of joblib's pools whose workers are lost; an error of the work itself is none of them."""
+def _is_loss(error: BaseException) -> bool:
+    """Whether workers of joblib's pools are lost; an error of the work itself is another one."""
     from joblib.externals.loky.process_executor import ShutdownExecutorError  # others may restart loky's processes
 
-    if "ray" not in sys.modules:
-        return BrokenExecutor, ShutdownExecutorError
-    return BrokenExecutor, ShutdownExecutorError, sys.modules["ray"].exceptions.RayError
+    ray = (sys.modules["ray"].exceptions.RayError,) if "ray" in sys.modules else ()
+    return isinstance(error, (BrokenExecutor, ShutdownExecutorError, *ray))
 
 
 def _packed(problem: object) -> Sent:
@@ -253,6 +255,131 @@ def _at_worker(
     return work(_HERE[name], items)
 
 
+class Dask(Serial):
+    """Share the work out among the workers of a Dask cluster; the problem is sent once.
+
+    This is not joblib's backend for Dask, which waits for ever when no worker is left or a task has lost four workers.
+    The samples of a lost worker are drawn again by another one. If no worker is left, or the scheduler is gone, a
+    warning says so, and the executor waits. If none comes in time, the search ends for the reason "exhausted".
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+        The cluster.
+    patience : float, default=60
+        Seconds to wait for a worker when none is left.
+    """
+
+    def __init__(self, client: Any, patience: float = 60.0) -> None:
+        super().__init__()
+        self.client = client
+        self.patience = patience
+        self._sent: tuple[object, object] | None = None  # the problem, and Dask's future of it
+
+    def map(self, work: Work[Found], problem: object, items: Sequence[object]) -> list[Found]:
+        """Return the results of all items, in order; fewer if time is over or no worker is left."""
+
+        def share_out() -> list[Found]:
+            workers = self._awaited()
+            return self._shared_out(work, problem, chunks(items, min(len(items), workers))) if workers else []
+
+        return self._tried(share_out, self._is_loss)
+
+    def close(self) -> None:
+        """Let the workers forget the problem."""
+        self._sent = None
+
+    def _is_loss(self, error: BaseException) -> bool:
+        """Whether a worker or the scheduler is lost; a RuntimeError may also come from a client being closed."""
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import KilledWorker
+
+        lost = (CancelledError, FutureCancelledError, KilledWorker, OSError, TimeoutError)
+        return isinstance(error, lost) or (isinstance(error, RuntimeError) and self.client.status != "running")
+
+    def _shared_out(self, work: Work[Found], problem: object, parts: Parts) -> list[Found]:
+        """Return the results of all parts; those of the first ones if time is over or no worker is left."""
+        from distributed import wait
+
+        if self._sent is None or self._sent[0] is not problem:
+            self._sent = (problem, self.client.scatter([problem], broadcast=True, hash=False)[0])
+        tasks = [self.client.submit(work, self._sent[1], part, pure=False) for part in parts]
+        done = tasks
+        while True:
+            try:
+                wait(tasks, timeout=LOOK)
+                break
+            except TimeoutError:
+                if self.over() or not self._awaited():
+                    done = list(takewhile(lambda task: task.status == "finished", tasks))
+                    break
+        if self.client.status != "running":
+            return []
+        self.client.cancel(tasks[len(done) :])
+        return [value for part in self.client.gather(done) for value in part]
+
+    def _awaited(self) -> int:
+        """Return how many workers there are; if there are none, wait. 0 if time is over or none has come."""
+        until = None
+        while not (workers := self.count()):
+            if until is None:
+                until = perf_counter() + self.patience
+                words = f"no worker is left on the Dask cluster; waiting up to {self.patience:g} s for one"
+                warnings.warn(words, RuntimeWarning, stacklevel=2)
+            if self.over():
+                break
+            if perf_counter() >= until:
+                self._end("no worker of the Dask cluster came back")
+                break
+            sleep(LOOK)
+        return workers
+
+    def count(self) -> int:
+        """Return how many workers there are now."""
+        if self.client.status != "running":  # the scheduler is gone
+            return 0
+        try:
+            return sum(self.client.ncores().values())
+        except Exception as error:
+            if not self._is_loss(error):
+                raise
+            return 0
+
+
+@contextmanager
+def without_interrupts() -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Delay Ctrl-C; processes started meanwhile ignore it. Yield a context in which Ctrl-C ends the wait for them."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield nullcontext
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield lambda: _interrupts_raised(before)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _interrupts_raised(mask: set[signal.Signals | int]) -> Iterator[None]:
+    """Let Ctrl-C through, and raise KeyboardInterrupt after what is to be done for it otherwise, such as noting it."""
+    usual = signal.getsignal(signal.SIGINT)
+
+    def note_and_raise(number: int, frame: FrameType | None) -> None:
+        if callable(usual):
+            usual(number, frame)
+            raise KeyboardInterrupt
+
+    if callable(usual):
+        signal.signal(signal.SIGINT, note_and_raise)
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        if callable(usual):
+            signal.signal(signal.SIGINT, usual)
+
+
 def chunks(items: Sequence[object], workers: int, largest: int = UNLIMITED) -> Parts:
     """Return the list in parts of at most `largest` items; parts get smaller, so that all workers end together."""
     if workers < 2:
@@ -268,8 +395,6 @@ def chunks(items: Sequence[object], workers: int, largest: int = UNLIMITED) -> P
 def dask_cluster() -> Dask | None:
     """Return the executor for a Dask cluster if joblib is configured for one, otherwise None."""
     from joblib.parallel import get_active_backend
-
-    from bestleaf.search.cluster import Dask
 
     backend = get_active_backend()[0]
     return Dask(backend.client) if type(backend).__name__ == "DaskDistributedBackend" else None

@@ -22,7 +22,7 @@ from bestleaf.engine.records import (
 )
 from bestleaf.search.budget import Budget
 from bestleaf.search.evaluator import Evaluator
-from bestleaf.search.growth.schedule import Growth
+from bestleaf.search.growth import Growth
 from bestleaf.search.stages import DONE, REOPEN, Stage
 from bestleaf.search.state import SearchState
 

@@ -87,7 +87,7 @@ class Result:
     answer: Any
     plan: dict[State, State] | None = field(repr=False)
     states: tuple[State, ...] = field(repr=False)
-    record: Certificate = field(repr=False)  # also of a game searched to its leaf, which has no certificate
+    certificate: Certificate = field(repr=False)
     node_updates: int
     node_refreshes: int
 
@@ -96,19 +96,19 @@ class Result:
     gap = property(lambda self: self.search.gap)
     known_gap = property(lambda self: self.search.known_gap)
     compared = property(lambda self: self.search.compared)
-    reason = property(lambda self: self.record.reason)
-    samples = property(lambda self: self.record.cost.samples)
-    warmup_samples = property(lambda self: self.record.cost.warmup_samples)
-    exact_evaluations = property(lambda self: self.record.cost.exact_evaluations)
-    growths = property(lambda self: self.record.cost.growths)
-    seconds = property(lambda self: self.record.cost.seconds)
+    reason = property(lambda self: self.certificate.reason)
+    samples = property(lambda self: self.certificate.cost.samples)
+    warmup_samples = property(lambda self: self.certificate.cost.warmup_samples)
+    exact_evaluations = property(lambda self: self.certificate.cost.exact_evaluations)
+    growths = property(lambda self: self.certificate.cost.growths)
+    seconds = property(lambda self: self.certificate.cost.seconds)
     nodes = property(lambda self: len(self.states))
 
     @classmethod
     def of(
         cls, state: SearchState, node: int, gap: float, seconds: float, proposal: str, local: LocalClaim | None
     ) -> Result:
-        """Return the result of a search whose answer is `node`; `gap` is what is known of a game to its leaf."""
+        """Return the result of a search whose answer is `node`; `gap` is that of a plan."""
         world, plan, states = state.known.world, None, state.graph.states
         lower, upper = (float(bounds[node]) for bounds in bounds_now(state.graph, state.known))
         if world["plans"]:
@@ -138,20 +138,13 @@ class Result:
     @property
     def search(self) -> SearchClaim:
         """How it was searched, the final graph, and what is known of its leaves."""
-        assert self.record.search is not None
-        return self.record.search
+        assert self.certificate.search is not None
+        return self.certificate.search
 
     @property
     def settled(self) -> bool:
         """Whether the search has proved that the gap is at most epsilon."""
         return self.reason == "settled"
-
-    @property
-    def certificate(self) -> Certificate:
-        """What was proved and what it follows from; see `bestleaf.verify`."""
-        if self.search.of_a_game:
-            raise ValueError("a certificate of a two-player game is about the best arm, got task 'leaf'")
-        return self.record
 
     @cached_property
     def leaves(self) -> tuple[FoundLeaf, ...]:
@@ -197,7 +190,7 @@ class Result:
 
     def summary(self) -> str:
         """Return the result in words."""
-        return self.record.summary()
+        return self.certificate.summary()
 
 
 def how_searched(settings: Settings, seed: int | None, proposal: str, *, exact: bool) -> dict[str, Any]:
@@ -247,7 +240,7 @@ def _cost(state: SearchState, seconds: float, exact: int) -> Cost:
         samples=state.samples,
         warmup_samples=state.warmup_samples,
         exact_evaluations=state.exact_evaluations,
-        values_outside=state.exact_evaluations - exact,
+        values_outside=len(state.values) - exact,
         growths=state.growths,
     )
 

@@ -14,12 +14,15 @@ import numpy as np
 from bestleaf.checks import number, one_of, shown, whole
 from bestleaf.engine.bounds import BOUNDS, RIGOROUS, Bound, Rate, named_bound
 from bestleaf.engine.parts import STOPPINGS, Stopping, named_stopping
+from bestleaf.engine.records import UNLIMITED
 from bestleaf.engine.rules import Rule, named_rule, smallest_gap
 from bestleaf.problems import State
 from bestleaf.proof.text import part_name
 
 GUARANTEES = ("grown", "local", "exhaustive")
 PROPOSALS = ("random", "prior", "rave", "lookahead")
+
+FAR = 2**45  # rounds; no search has as many. Up to here t and t + 1 have different powers in floating point
 
 Seed = int | np.integer | np.random.Generator | np.random.SeedSequence | None
 
@@ -111,6 +114,18 @@ class Settings:
             return "rigorous"
         return "none" if self.bound in BOUNDS.values() else "conditional"
 
+    def next_growth(self, node: int, step: int, state: Any) -> int:
+        """Return the first round from `step` on at which the graph grows below a node."""
+        if self.growth is None:
+            return next_due(step, self.expansion or 0.0)
+        given: object = self.growth(step, node, state)
+        if given is None:
+            return UNLIMITED
+        if not isinstance(given, int | np.integer) or isinstance(given, bool) or given < step:
+            name = name_of(self.growth)
+            raise ValueError(f"growth {name} must return a round from {step} on, or None for never, got {shown(given)}")
+        return min(int(given), UNLIMITED)
+
     @property
     def own_test(self) -> Stopping | None:
         """The stopping test of the user's own, if there is one."""
@@ -136,6 +151,28 @@ class Settings:
             "intersect": not rated,
             "growing": bool(self.expansion),
         }
+
+
+def next_due(step: int, exponent: float) -> int:
+    """Return the first round t from `step` on at which the graph grows: floor((t + 1)^b) > floor(t^b) (`BAIExpand`).
+
+    With an exponent b of 0 the graph never grows.
+    """
+    if exponent == 0:
+        return UNLIMITED
+    target = int(step**exponent) + 1
+    low, high = step, step + 1
+    while int((high + 1) ** exponent) < target:
+        low, high = high, 2 * high
+        if high > FAR:
+            return UNLIMITED
+    while low < high:  # the first t with floor((t + 1)^b) >= target
+        middle = (low + high) // 2
+        if int((middle + 1) ** exponent) < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def name_of(part: object) -> str:

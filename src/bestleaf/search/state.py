@@ -15,8 +15,7 @@ from bestleaf.engine.parts import check_parts, guarded
 from bestleaf.engine.records import EXACT, INNER, TEMPORARY, Decision
 from bestleaf.problems import Problem, State
 from bestleaf.search.budget import Budget
-from bestleaf.search.growth.schedule import next_due, own_due
-from bestleaf.search.settings import Settings, checked_value, name_of
+from bestleaf.search.settings import Settings, checked_value
 
 A_VALUE = 250  # bytes of a value
 
@@ -61,6 +60,7 @@ class SearchState:
         self.step = 0  # 0 while the graph is searched, then the number of the current stage
         self.decision: Decision | None = None  # what to do next; None after a change
         self.values: dict[State, float] = {}  # values computed so far, of states in the graph or not
+        self.carried = 0  # values that an earlier search of the same game has computed
         self.valueless: set[State] = set()  # terminal states that turned out to have no exact value
         self.rough: dict[State, float] = {}  # estimates, if time was over before any value was computed
         self.warmup_samples = 0  # samples that no interval uses
@@ -72,10 +72,13 @@ class SearchState:
             raise ValueError(f"the root {shown(root)} is terminal, so there is nothing to choose")
         budget.start()
         if settings.fixed:
-            self.graph = GrowingGraph.whole(problem, budget.check_whole_graph)
+            self.graph = GrowingGraph.whole(problem, budget.check_whole_graph, to_leaf=settings.task == "leaf")
         else:
             self.graph = GrowingGraph.opening(problem, with_children=whole_opening)
         budget.look()  # compiling is not counted
+        if settings.task == "leaf" and self.graph.two_player and not self.graph.has_chance:
+            said = "best_leaf needs a problem of one player, but here an opponent may move (maximizes)"
+            raise ValueError(f"{said}; best_arm finds the best move")
         self._check_cycles()
         if len(self.graph.linked("child", 0)) == 0 and whole_opening:
             raise ValueError(f"the root {shown(root)} has no children, so there is nothing to choose")
@@ -99,7 +102,7 @@ class SearchState:
     @property
     def exact_evaluations(self) -> int:
         """How many values were computed."""
-        return len(self.values)
+        return len(self.values) - self.carried
 
     @property
     def unfinished(self) -> int:
@@ -188,17 +191,10 @@ class SearchState:
             raise ValueError("a problem with chance must have no cycles, but its moves lead back to a state")
         if settings.stopping != "sound":
             raise ValueError(f"stopping '{settings.stopping_name}' needs a graph without cycles; use stopping='sound'")
-        if settings.task == "leaf" and graph.adversarial:
-            raise ValueError(
-                "task 'leaf' needs a two-player graph without cycles, because play may never end; use task 'arm'"
-            )
 
     def next_growth(self, root: int, step: int) -> int:
         """Return the first round from `step` on at which the graph grows below `root`."""
-        own = self.settings.growth
-        if own is None:
-            return next_due(step, self.settings.expansion or 0.0)
-        return own_due(name_of(own), own(step, root, self), step)
+        return self.settings.next_growth(root, step, self)
 
     def join(self, states: Iterable[State], budget: Budget) -> None:
         """Let states enter the graph, as far as they are not in it."""
