@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
-import zlib
 from contextlib import redirect_stderr, redirect_stdout
 from inspect import signature
 from io import StringIO
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bestleaf import BestLeafSelector, SearchOptions, cli
 
 OPTIONS = tuple(signature(SearchOptions).parameters)
-FOLDER = tempfile.TemporaryDirectory()
 
 
 def made_selector(estimator: Any = None, *, search: SearchOptions | None = None, **settings: Any) -> BestLeafSelector:
@@ -24,17 +19,6 @@ def made_selector(estimator: Any = None, *, search: SearchOptions | None = None,
     if options:
         search = SearchOptions(**{**(SearchOptions() if search is None else search).get_params(deep=False), **options})
     return BestLeafSelector(estimator, search=search, **settings)
-
-
-def configured(text: str = "", **settings: Any) -> tuple[str, str]:
-    """Return the option for a file with these settings, and with a text at its end; the file is in no other folder."""
-    search = {name: settings.pop(name) for name in OPTIONS if name in settings}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
-    lines += ["[search]", *(f"{name} = {json.dumps(value)}" for name, value in search.items())] if search else []
-    whole = "\n".join([*lines, text])
-    path = Path(FOLDER.name) / f"{zlib.crc32(whole.encode())}.toml"
-    path.write_text(whole, encoding="utf-8")
-    return "--config", str(path)
 
 
 class Told(NamedTuple):

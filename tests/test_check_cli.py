@@ -15,10 +15,10 @@ from msgspec.structs import replace
 import genuine
 from bestleaf.proof import Certificate, verify
 from bestleaf.tables.verify import verify_table
-from selecting import bestleaf, configured, refused
+from selecting import bestleaf, refused
 
 ROWS = 120
-QUICK = ("--choose", "training", *configured(verbose=0))
+QUICK = ("--choose", "training")
 
 
 @pytest.fixture
@@ -173,15 +173,14 @@ def test_leaks_are_loud_and_options_are_named(shop):
     assert lines[-1].endswith("--drop refund --report page.html")
     for words in ("--keep COLUMN takes", "--missing TEXT takes cells", "--drop COLUMN leaves"):
         assert any(line.startswith(words) for line in lines)
-    shown = bestleaf("select", "t.csv", "--target", "bought", *configured(choose="training", max_samples=50)).out
+    shown = bestleaf("select", "t.csv", "--target", "bought", *QUICK, "--max-time", "5").out
     assert shown.startswith("A leak? refund alone")
 
 
-def test_included_and_grouped_columns_are_kept(shop):
+def test_included_columns_are_kept(shop):
     shop.assign(number=np.arange(ROWS), other=np.arange(ROWS) + 1).to_csv("t.csv", index=False)
-    together = configured('feature_groups = {both = ["number", "age"]}', choose="training", verbose=0)
-    options = ["--include", "other", "--json", "r.json"]
-    assert bestleaf("select", "t.csv", "--target", "bought", *options, *together).code == 0
+    options = ["--include", "other", "--include", "number", "--json", "r.json"]
+    assert bestleaf("select", "t.csv", "--target", "bought", *options, *QUICK).code == 0
     found = json.loads(Path("r.json").read_text())
     assert "other" in found["features"]
     assert found["left_out"] == []

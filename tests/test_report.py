@@ -132,9 +132,7 @@ def test_a_figure_that_is_not_there_is_refused(graph_search):
         figure(graph_search, "path")
     with pytest.raises(ValueError, match=r"found must have a search, .* for the figure 'intervals', got none"):
         figure(chosen(), "intervals")
-    with pytest.raises(ValueError, match="found must have a gap that was known at least twice"):
-        figure(graph_search, "gap")
-    with pytest.raises(ValueError, match="name must be one of path, intervals, gap, got 'graph'"):
+    with pytest.raises(ValueError, match="name must be one of path, intervals, got 'graph'"):
         figure(chosen(), "graph")
     with pytest.raises(TypeError, match="found must be a fitted selector or a Certificate, got a str"):
         figure("found.json", "path")

@@ -14,7 +14,7 @@ from bestleaf.features import FeatureLattice
 from bestleaf.features.neighbours import KNNOracle
 from bestleaf.features.ranking import concordance, pulls
 from naive import naive_value
-from selecting import bestleaf, configured, made_selector, refused
+from selecting import bestleaf, made_selector, refused
 from test_features import draws
 
 TASKS = ("two classes", "several classes", "real")
@@ -211,7 +211,7 @@ def frame(tmp_path, monkeypatch):
 
 def test_groups_and_weights_are_columns_that_are_no_features(frame):
     about = ["--target", "y", "--groups", "patient", "--weights", "weight"]
-    options = ["--certificate", "c.json", *configured(choose="training", verbose=0)]
+    options = ["--certificate", "c.json", "--choose", "training"]
     assert bestleaf("select", "t.csv", *about, *options).code == 0
     assert Certificate.load("c.json").data.names == tuple("abcde")
     assert bestleaf("verify", "c.json", "--data", "t.csv").code == 0
@@ -227,7 +227,7 @@ def test_groups_and_weights_are_columns_that_are_no_features(frame):
 
 
 def test_an_estimator_gets_folds_by_groups(frame):
-    options = ["--target", "y", "--groups", "patient", "--exclude", "weight", *configured(choose="training", cv=2)]
+    options = ["--target", "y", "--groups", "patient", "--exclude", "weight", "--choose", "training", "--cv", "2"]
     limits = ["--estimator", "linear", "--max-features", "1", "--certificate", "c.json"]
     assert bestleaf("select", "t.csv", *options, *limits).code == 0
     assert "StratifiedGroupKFold(n_splits=2" in Certificate.load("c.json").data.objective.cv

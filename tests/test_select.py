@@ -16,10 +16,10 @@ from sklearn.datasets import load_diabetes, load_wine
 import genuine
 from bestleaf import Certificate, verify
 from bestleaf.cli.options import FILES, SELECTED, TABLE
-from selecting import bestleaf, configured, refused
+from selecting import bestleaf, refused
 
 SCRIPT = "<script>alert(1)</script>"
-QUIET = ("--choose", "training", *configured(verbose=0))  # the search alone, without folds
+QUIET = ("--choose", "training")  # the search alone, without folds
 
 
 @pytest.fixture(scope="module")
@@ -105,14 +105,13 @@ def test_numbers_to_predict(folder):
     assert "concordance" in found["objective"]
 
 
-def test_groups_and_gaps(folder, shop):
+def test_a_table_with_gaps(folder, shop):
     gaps = shop.copy()
     gaps.loc[3:9, "age"] = np.nan
     gaps.loc[5:7, "city"] = None
     gaps.to_csv("gaps.csv", index=False)
-    together = configured('feature_groups = {both = ["age", "city"]}', choose="training")
-    options = ["--target", "bought", "--json", "r.json"]
-    assert bestleaf("select", "gaps.csv", *options, *together).code == 0
+    options = ["--target", "bought", "--json", "r.json", "--include", "age", "--include", "city"]
+    assert bestleaf("select", "gaps.csv", *options, "--max-features", "2").code == 0
     assert json.loads((folder / "r.json").read_text())["features"] == ["age", "city"]
 
 
@@ -122,8 +121,8 @@ def test_a_budget_ends_it_with_exit_code_3_and_the_result_is_written(folder):
     wide["y"] = rng.integers(0, 2, 80)
     wide.to_csv("wide.csv", index=False)
     options = ["--target", "y", "--epsilon", "0", "--json", "r.json"]
-    assert bestleaf("select", "wide.csv", *options, *configured(choose="training", max_samples=900)).code == 3
-    assert json.loads((folder / "r.json").read_text())["reason"] == "max_samples"
+    assert bestleaf("select", "wide.csv", *options, *QUIET, "--max-time", "1e-6").code == 3
+    assert json.loads((folder / "r.json").read_text())["reason"] == "max_time"
 
 
 BAD_TABLES = {
@@ -163,14 +162,6 @@ def test_a_table_that_cannot_be_used_is_one_sentence(folder, name):
     assert set(os.listdir(folder)) == before
 
 
-BAD_SETTINGS = {
-    "delta": (0, "small"),
-    "max_samples": (0, 1.5),
-    "guarantee": ("certain", ["local", "sure"], 3),
-    "random_state": (-1, 2**32),
-    "include": ("age", [3]),
-    **dict.fromkeys(("estimator", "encode", "memory", "colour", "bound", "search"), (3,)),
-}
 BAD_VALUES = {
     "--target": ("nope", ""),
     "--task": ("guess", "regression"),
@@ -189,12 +180,10 @@ BAD_VALUES = {
     "--json": (".", "r.txt"),
     "--certificate": ("nowhere/c.json", "r"),
     "--report": ("page.txt",),
-    "--config": ("missing.toml", "shop.csv", "."),
     "--costs": ("costs.json",),
 }
 BAD_OPTIONS = [
     *([name, value] for name, values in BAD_VALUES.items() for value in values),
-    *(configured(**{name: value}) for name, values in BAD_SETTINGS.items() for value in values),
     ["--include", "age", "--exclude", "age"],
     ["--max-features", "1", "--include", "age", "--include", "city"],
     ["--exclude", "age", "--exclude", "city", "--exclude", "noise", "--exclude", SCRIPT],
@@ -219,10 +208,6 @@ def test_options_that_cannot_be_used(folder, options):
     [
         (["--epsilon", "2"], "--epsilon"),
         (["--max-features", "0"], "--max-features"),
-        (configured(chose="training"), "has an unknown key, 'chose' (did you mean 'choose'?)"),
-        (configured("[search]\nbounds = 'betting'"), "has an unknown key, [search] 'bounds' (did you mean 'bound'?)"),
-        (configured("[neighbours]\nneighbors = 3"), "has an unknown key, 'neighbours'"),
-        (configured("choose = "), "cannot be read as TOML"),
         (["--epsilon", "0.1"], "--epsilon needs --choose training, got 0.1 without it"),
         (["--report", "z.txt"], "--report must end in .html or .htm, got z.txt"),
         (["--colour"], "no such option"),
@@ -233,20 +218,16 @@ def test_options_are_checked_before_the_table_is_read(folder, options, sentence)
 
 
 def test_columns_are_named_in_what_is_said_about_them(folder):
-    shared = configured('feature_groups = {g = ["age", "city"]}')
     wide = pd.DataFrame(np.eye(40), columns=[f"c{number}" for number in range(40)]).assign(y=[0, 1] * 20)
     wide.to_csv("wide.csv", index=False)
     clash = pd.DataFrame({"a": ["b", "c"] * 20, "a=b": np.arange(40) % 7, "y": [0, 1] * 20})
     clash.to_csv("clash.csv", index=False)
-    every = configured(choose="training", guarantee="exhaustive")
     for (name, target, *options), words in {
         ("shop", "Bought"): "--target must be a column of the table, got 'Bought' (did you mean 'bought'?)",
         ("shop", "bought", "--include", "x"): "--include must name a column of the table other than the target, got",
         ("shop", "bought", "--include", "city", "--exclude", "city"): "not name the same column, got 'city' for both",
-        ("shop", "bought", *shared, "--include", "age", "--exclude", "city"): "--include and --exclude must not share",
         ("shop", "bought", "--task", "regression"): "--task regression needs numbers in the target",
         ("shop", "bought", "--estimator", "magic"): "--estimator must be one of neighbours, linear",
-        ("wide", "y", *every): "limit them by --max-features, --exclude or feature_groups",
         ("clash", "y"): "'a=b'",
         ("wide", "c1", "--task", "classification", "--groups", "c1"): "--groups must name a column",
     }.items():
@@ -333,7 +314,7 @@ def test_damaged_tables_never_raise(folder, part):
         rng = np.random.default_rng([part, number])
         (folder / "damaged.csv").write_bytes(damaged(text, rng))
         options = ["--json", "r.json", "--out", "r.csv", "--max-time", "2"]
-        more = configured(choose="new_data" if number % 10 == 0 else "training", max_samples=60, verbose=0)
+        more = ["--choose", "new_data" if number % 10 == 0 else "training"]
         code, _, said = bestleaf("select", "damaged.csv", "--target", "bought", *options, *more)
         assert code in (0, 2, 3), (part, number, said)
         assert "Traceback" not in said
@@ -359,36 +340,6 @@ def test_only_files_are_replaced(folder):
     assert stat.S_ISFIFO((folder / "pipe.json").stat().st_mode)
     refused("report", "c.json", "--out", "c.json", "--force-overwrite")
     assert bestleaf("verify", "c.json").code == 0
-
-
-BAD_GROUPS = [
-    '{g = ["age", "age"]}',
-    "{g = [0, 1]}",
-    "{g = []}",
-    '{g = "age"}',
-    '["age"]',
-    '{g = ["age"], h = ["age", "city"]}',
-    '{g = ["age"], g = ["city"]}',
-    '{g = [["age"]]}',
-    '{g = ["bought"]}',
-    "3",
-]
-
-
-def test_groups_of_a_file(folder):
-    for groups in BAD_GROUPS:
-        refused("select", "shop.csv", "--target", "bought", *configured(f"feature_groups = {groups}"))
-    named_like_a_column = configured('feature_groups = {age = ["city", "noise"]}', choose="training")
-    assert bestleaf("select", "shop.csv", "--target", "bought", "--json", "r.json", *named_like_a_column).code == 0
-    assert json.loads((folder / "r.json").read_text())["settled"]
-
-
-def test_what_is_typed_goes_before_the_file(folder):
-    given = configured(choose="training", max_features=3, estimator="neighbours")
-    assert bestleaf("select", "shop.csv", "--target", "bought", *given, "--certificate", "a.json").code == 0
-    assert bestleaf("select", "shop.csv", "--target", "bought", *given, "--max-features", 1, "--out", "a.csv").code == 0
-    assert Certificate.load("a.json").data.choice.limit == 3
-    assert pd.read_csv("a.csv").shape[1] == 2
 
 
 def test_all_files_are_written_or_none(folder, monkeypatch):

@@ -20,7 +20,7 @@ from bestleaf import (
 )
 from bestleaf.checks import LONGEST_SENTENCE
 from bestleaf.tables import prepared, read_frame
-from selecting import bestleaf, configured, made_selector, refused
+from selecting import bestleaf, made_selector, refused
 
 LONG = "n" * 5000
 LAST = "m" * 5000
@@ -187,8 +187,8 @@ def test_ctrl_c_in_a_command_is_one_line(monkeypatch):
 )
 def test_an_output_that_cannot_be_written_does_not_lose_the_result(tmp_path, output, told):
     frame("a", "b").to_csv(tmp_path / "t.csv", index=False)
-    further = " ".join(configured(choose="training", max_samples=100))
-    command = f"{sys.executable} -m bestleaf select t.csv --target y {further} --json r.json {output}"
+    options = "--target y --choose training --max-time 5 --json r.json"
+    command = f"{sys.executable} -m bestleaf select t.csv {options} {output}"
     end = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert end.returncode in (0, 3)
     assert (tmp_path / "r.json").exists()

@@ -43,6 +43,7 @@ _NAMES = {  # by the module that defines them
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {name: name for name in ("features", "paper", "problems", "report", "search", "tables", "testing")}
 _MODULES |= {"bounds": "engine.bounds", "rules": "engine.rules"}
+
 __all__ = [
     "BestLeafSelector",
     "Bound",

@@ -219,8 +219,8 @@ def made_selector(**keywords: Any) -> BestLeafSelector:
     return selecting.made_selector(**{"random_state": 0, "choose": "training", **keywords})
 
 
-def commanded(table: str, *options: str, further: str) -> dict[str, Any]:
-    """Select features of a file on the command line, and return its certificate; `further` is a file of settings."""
+def commanded(table: str, *options: str) -> dict[str, Any]:
+    """Select features of a file on the command line, and return its certificate."""
     from typer.testing import CliRunner
 
     from bestleaf.cli.app import app
@@ -232,9 +232,7 @@ def commanded(table: str, *options: str, further: str) -> dict[str, Any]:
             rows = csv.writer(out)
             rows.writerow([*(f"c{column}" for column in range(X.shape[1])), "y"])
             rows.writerows([*map(repr, map(float, row)), repr(target.item())] for row, target in zip(X, y, strict=True))
-        config = Path(folder) / "config.toml"
-        config.write_text(f'choose = "training"\n{further}')
-        words = ["select", str(file), "--target", "y", "--certificate", str(proof), "--config", str(config), *options]
+        words = ["select", str(file), "--target", "y", "--choose", "training", "--certificate", str(proof), *options]
         code = CliRunner().invoke(app, words).exit_code
         proved = proved_by(Certificate.load(proof))
         del proved["data"]["fingerprint"]  # versions of pandas read the last digit of a number differently

@@ -181,10 +181,8 @@ CASES: dict[str, Case] = {
         metadata={"groups": np.arange(60) % 6, "sample_weight": 1.0 + np.arange(60) % 3},
     ),
     # the command line
-    "command": case(commanded, "classes", "--epsilon", "0.05", further="[search]\nguarantee = 'grown'\n"),
-    "command_estimator": case(
-        commanded, "small", "--estimator", "linear", further="n_jobs = 1\n[search]\nmax_samples = 60\n"
-    ),
+    "command": case(commanded, "classes", "--epsilon", "0.05"),
+    "command_estimator": case(commanded, "small", "--estimator", "linear", "--n-jobs", "1"),
     # rivals
     "fuse": case(fuse, "subsets"),
     "fuse_continuous": case(fuse, "subsets", heuristic="continuous", initial_rollouts=20),

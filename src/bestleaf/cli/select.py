@@ -16,7 +16,6 @@ from rich.console import Console
 from typer import Option
 
 from bestleaf.cli import INTERRUPTED, at_once
-from bestleaf.cli.config import read_settings
 from bestleaf.cli.messages import complaint, say
 from bestleaf.cli.options import (
     PAGE,
@@ -103,10 +102,6 @@ def select(
     random_state: Annotated[
         int | None, seldom("The seed: the same seed gives the same result (default: 0).", min=0, max=2**32 - 1)
     ] = None,
-    config: Annotated[
-        Path | None,
-        seldom("Any keyword of BestLeafSelector, such as feature_groups; table search.", metavar="FILE.toml"),
-    ] = None,
 ) -> None:
     """Select columns of a table (exit code 0: done, 3: --max-time ended it, 130: interrupted)."""
     given = (
@@ -114,17 +109,11 @@ def select(
         *(memory, scoring, cv, choose, epsilon, delta, n_jobs, random_state),
     )
     typed = {name: value for name, value in zip(KEYWORDS, given, strict=True) if value is not None}
-    settings: dict[str, Any] = {"n_jobs": -1, "random_state": 0, "verbose": 1, **read_settings(config), **typed}
-    if "epsilon" in typed and settings.get("choose") != "training":
+    if "epsilon" in typed and choose != "training":
         raise ValueError(f"--epsilon needs --choose training, got {epsilon:g} without it")
-    kept = None if settings.get("memory") is None else Path(settings["memory"])
     files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
-    _check_files(options.data, files, kept, overwrite=force_overwrite)
-    options = options._replace(estimator=settings.get("estimator"))
-    groups = [group for group in settings.get("feature_groups", {}).values() if isinstance(group, list)]
-    named = [*settings.get("include", ()), *(name for group in groups for name in group)]
-    table = options.table(name for name in named if isinstance(name, str))
-    console = Console(quiet=not settings["verbose"])
+    _check_files(options.data, files, memory, overwrite=force_overwrite)
+    table, console = options.table(include or ()), Console()
     with Console(stderr=True).status("Beginning"), at_once():
         from bestleaf.tables.select import select_from_table
 
@@ -132,17 +121,14 @@ def select(
         tell_notes(console, table)
     else:
         tell(console, *loud(table.notes))
+    settings: dict[str, Any] = {"n_jobs": -1, "random_state": 0, "verbose": 1, **typed}
     with _told_warnings(console), redirect_stdout(sys.stderr):  # progress and warnings are no part of the answer
-        try:
-            repeat = shlex.join(["bestleaf", *sys.argv[1:]])
-            found = select_from_table(table, task=options.task, repeat=repeat, **settings)
-        except TypeError as error:
-            if config is None:
-                raise
-            raise ValueError(str(error)) from error  # a setting of another kind
+        repeat = shlex.join(["bestleaf", *sys.argv[1:]])
+        found = select_from_table(table, task=options.task, repeat=repeat, **settings)
     tell(console, *(_everything(found.certificate) if explain else _answer(found, report)))
     name = options.data.name.encode("utf-8", "replace").decode("utf-8")  # without bytes that are no text
-    _write_files(found, files, safe_csv, f"{name}: columns that predict {options.target}")
+    with Console(stderr=True).status("Writing"):
+        _write_files(found, files, safe_csv, f"{name}: columns that predict {options.target}")
     if written := [str(path) for option, path in files.items() if path is not None and (explain or path != report)]:
         tell(console, f"Written: {', '.join(written)}")
     raise typer.Exit(0 if found.certificate.settled else EXIT_CODES.get(found.certificate.reason, 0))

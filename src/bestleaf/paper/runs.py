@@ -77,7 +77,7 @@ def experiment(
         default calls `best_arm`, or what stands under ``"search"`` in the settings.
     n_jobs : int, default=None
         Runs at a time, in processes, as in joblib.
-    memory : path, default=None
+    memory : path-like, default=None
         A file that keeps the rows. The same call goes on from there after a kill. A function in the settings counts by
         its name.
     progress : bool, default=None

@@ -73,7 +73,7 @@ def verify(
 
     Parameters
     ----------
-    certificate : Certificate or path
+    certificate : Certificate or path-like
         What is checked. A file must have the checksum it was saved with.
     X, y : default=None
         The data of a feature selection, as they were given to the selector.

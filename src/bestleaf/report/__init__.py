@@ -12,7 +12,7 @@ from bestleaf.proof.text import in_line
 from bestleaf.proof.words import cost_in_words
 from bestleaf.proof.words_data import encoding_in_words, objective_in_words
 from bestleaf.report.content import cards_of, columns_of, nearly_chosen, rows_of, sizes_of
-from bestleaf.report.drawing import Picture, draw_gap, draw_intervals, draw_path, standalone, templates
+from bestleaf.report.drawing import Picture, draw_intervals, draw_path, standalone, templates
 
 if TYPE_CHECKING:
     from bestleaf.selection.selector import BestLeafSelector
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["figure", "report_html", "save_report"]
 
 LONGEST_NOTE, LONGEST_CALL = 500, 5000  # characters
-FIGURES = {"path": draw_path, "intervals": draw_intervals, "gap": draw_gap}
+FIGURES = {"path": draw_path, "intervals": draw_intervals}
 NEEDED = {
     "path": "scores by size, which choose='new_data' gives",
     "intervals": "a search, which choose='training' and best_leaf give",
-    "gap": "a gap that was known at least twice in a search",
 }
 NOTHING_PROVED = "Nothing is proved here: every number on this page is an estimate."
 
@@ -36,9 +35,9 @@ def figure(found: Certificate | BestLeafSelector, name: str) -> Picture:
     ----------
     found : BestLeafSelector or Certificate
         A fitted selector, or the certificate of any search.
-    name : {"path", "intervals", "gap"}
+    name : {"path", "intervals"}
         "path" is the difference to all columns by number of columns, "intervals" the answer of a search and its closest
-        rivals, "gap" how much better another candidate might have been in the course of time.
+        rivals.
 
     Returns
     -------

@@ -254,10 +254,3 @@ def in_short(text: str) -> str:
     """Return a text, without its middle if it is too long; the end stays, because names often differ there."""
     half = (LONGEST - 1) // 2
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1 - half]}…{text[-half:]}"
-
-
-def gap_points(certificate: Certificate) -> list[tuple[float, float]]:
-    """Return the gap by time, from when it was known; nothing if it was never open."""
-    history = () if certificate.told is None else certificate.told.history
-    known = [(step.seconds, max(0.0, step.gap)) for step in history if step.gap < 1.0]
-    return known if any(gap > 0 for _, gap in known) else []

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bestleaf.proof.record import Certificate
-from bestleaf.report.content import Points, Size, gap_points, rows_of, sizes_of
+from bestleaf.report.content import Points, Size, rows_of, sizes_of
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760.0, 72.0, 26.0, 24.0, 44.0
 ROW, NAMES, HEIGHT = 18.0, 300.0, 280.0  # height of an interval, width of its name, height of a line plot
@@ -206,47 +206,14 @@ def draw_intervals(certificate: Certificate) -> str | None:
     return _drawn("intervals.svg", rows=rows, x=x, limit=min(x.high, limit), height=height, row=ROW)
 
 
-def draw_gap(certificate: Certificate) -> str | None:
-    """Draw the gap over time; None if it was known less than twice."""
-    points = gap_points(certificate)
-    if certificate.search is None or len(points) < 2:
-        return None
-    steps = [points[0], *(one for (_, value), other in pairwise(points) for one in ((other[0], value), other))]
-    return draw_curves(
-        "Gap by time", "seconds", "gap (dashed: epsilon)", [Curve(steps)], limit=certificate.search.epsilon
-    )
-
-
-def draw_curves(
-    title: str,
-    x_label: str,
-    y_label: str,
-    curves: Sequence[Curve],
-    *,
-    limit: float | None = None,
-    shaded: tuple[float, float] | None = None,
-    height: float = HEIGHT,
-    log: bool = False,
-) -> str:
-    """Draw curves on one scale, a dashed line at a limit, and a shaded part of the width; `log`: of the heights."""
-    points = [point for curve in curves for point in curve.points]
+def draw_curves(title: str, x_label: str, y_label: str, curves: Sequence[Curve], shaded: tuple[float, float]) -> str:
+    """Draw curves on one scale, with a logarithmic height, and a shaded part of the width."""
+    points, height = [point for curve in curves for point in curve.points], 400.0
     xs, ys = [x for x, _ in points], [y for _, y in points]
-    ys += [] if limit is None else [0.0, limit]
-    pad = 0.05 * ((max(ys) - min(ys)) or 0.1)
-    low, high = (10.0 ** floor(log10(min(ys))), 10.0 ** ceil(log10(max(ys)))) if log else (min(ys) - pad, max(ys) + pad)
-    y = (LogScale if log else Scale)(low, high, height - BOTTOM, TOP)
-    return _drawn(
-        "line.svg",
-        title=title,
-        x_label=x_label,
-        y_label=y_label,
-        curves=curves,
-        limit=limit,
-        shaded=shaded,
-        x=Scale(min(xs), max(xs), _beside(y), WIDTH - RIGHT),
-        y=y,
-        height=height,
-    )
+    y = LogScale(10.0 ** floor(log10(min(ys))), 10.0 ** ceil(log10(max(ys))), height - BOTTOM, TOP)
+    x = Scale(min(xs), max(xs), _beside(y), WIDTH - RIGHT)
+    labels = {"title": title, "x_label": x_label, "y_label": y_label}
+    return _drawn("line.svg", curves=curves, shaded=shaded, x=x, y=y, height=height, **labels)
 
 
 def _tick(value: float) -> str:

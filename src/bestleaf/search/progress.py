@@ -9,6 +9,8 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Column, Table
 from rich.text import Text
 
 from bestleaf.problems import State
@@ -41,10 +43,9 @@ class ProgressLine:
         self._in_notebook = console.is_jupyter and not console.quiet
         self._page: Any = None  # the output of a notebook cell; it appears with the first text
         self._live: Live | None = None
+        self._spinner = Spinner("dots")
         if console.is_terminal and not console.quiet and not self._in_notebook:
-            self._live = Live(
-                console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-            )
+            self._live = Live(console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -62,8 +63,9 @@ class ProgressLine:
     def tell(self, text: str, seconds: float) -> None:
         """Show a text, `seconds` after the beginning; where a line cannot change, only one every two seconds."""
         if self._live is not None:
-            line = Text(text, no_wrap=True, overflow="ellipsis")
-            self._live.update(line, refresh=True)
+            moving = Table.grid(Column(width=2), Column(no_wrap=True, overflow="ellipsis"))
+            moving.add_row(self._spinner, Text(text))
+            self._live.update(moving, refresh=True)
         elif self._in_notebook:
             if self._shown_at is None or seconds - self._shown_at >= 0.2:  # a cell gets a message for every change
                 self._shown_at = seconds

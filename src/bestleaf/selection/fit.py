@@ -58,6 +58,7 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._line.__enter__()
+        self._line.tell("Preparing; the first time, this compiles for about ten seconds", self._budget.seconds)
         if self._task is not None:
             self._task.call_on_fit_task_begin(**self._given)
         return self

@@ -30,7 +30,7 @@ def verify_table(
 
     Parameters
     ----------
-    certificate : Certificate or path
+    certificate : Certificate or path-like
         What is checked.
     data : path-like or DataFrame
         The table it is about, as in `load_table`.

@@ -95,4 +95,4 @@ def figure(runs: pd.DataFrame) -> Picture:
         "expansion exponent b",
         "samples until stop (shaded: agreement claimed)",
     )
-    return standalone(draw_curves(*labels, curves, shaded=(CLAIMED_ABOVE, max(EXPONENTS)), height=400.0, log=True))
+    return standalone(draw_curves(*labels, curves, (CLAIMED_ABOVE, max(EXPONENTS))))
