@@ -161,7 +161,7 @@ class Fitted:
 
     def fitted(self, part: Part, units: Units) -> BaseEstimator:
         """Return a clone, fitted to the training rows."""
-        weights = part.data.metadata.get("sample_weight")
+        weights = part.data.weights
         more = {} if weights is None else {"sample_weight": weights[part.fold.train]}
         rows = part.raw(units, part.fold.train)
         with ONE_THREAD, self._in_one_sentence(f"be fitted to {rows.shape[1]} columns"):
@@ -302,7 +302,7 @@ class Panel:
         return [self.names, judges, self.task, self.scoring, self.seed]
 
     def _check_weights(self, data: Data) -> None:
-        if "sample_weight" not in data.metadata:
+        if data.weights is None:
             return
         for one in (judge for judge in self.judges if isinstance(judge, Fitted)):
             if not fits_with_weights(one.estimator):
