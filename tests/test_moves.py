@@ -147,7 +147,7 @@ def test_places_keep_their_order_and_unfinished_leaves_come_before_later_ones():
 
 
 def test_a_moved_search_finds_what_a_new_one_finds():
-    game = problems.random_dag(8, layers=4, width=4, two_player=True, exact_share=1.0)
+    game = problems.random_dag(4, layers=4, width=4, two_player=True, exact_share=1.0)
     search = Search(game, seed=0, epsilon=0.05, delta=0.1, task="arm")
     answer = search.run().answer
     below = problems.TableProblem(
