@@ -63,9 +63,9 @@ def one_subset(rows: int, sizes: tuple[int, ...]) -> None:
     every, some = np.arange(rows), np.arange(min(QUERIES, rows))
     for size in sizes:
         subset, columns = np.arange(size), np.ascontiguousarray(X[:, :size])
-        ours = seconds(lambda subset=subset: oracle["cuda"]._computed(subset, every))
+        ours = seconds(lambda subset=subset: oracle["cuda"].votes._computed(subset, every))
         scale = rows / len(some)
-        theirs = [scale * seconds(lambda subset=subset: oracle["cpu"]._computed(subset, some), 0.1)]
+        theirs = [scale * seconds(lambda subset=subset: oracle["cpu"].votes._computed(subset, some), 0.1)]
         model = NearestNeighbors(n_neighbors=NEIGHBOURS + 1, n_jobs=2).fit(columns)
         tree = cKDTree(columns)
         theirs.append(scale * seconds(lambda model=model, columns=columns: model.kneighbors(columns[some]), 0.1))

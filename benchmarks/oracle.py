@@ -93,12 +93,12 @@ def fastest(functions, pieces, rounds=9):
 
 def parts(oracle, size, rng):
     """Return seconds of (plain distances, our distances, distances with neighbours and votes, AUC) an evaluation."""
-    place = oracle.workplace()
+    place = oracle.votes.workplace()
     subsets = [np.sort(rng.choice(oracle.n_features, size, replace=False)) for _ in range(200)]
     queries = [rng.choice(oracle.n_samples, M, replace=False) for _ in range(200)]
     sums = np.empty((M, 1), np.float32)
     truth = oracle.targets[0, queries[0]].copy()
-    histograms = np.zeros((2, oracle.n_neighbors + 1), np.int64)
+    histograms, ones = np.zeros((2, oracle.n_neighbors + 1)), np.ones(M)
 
     def with_subset(function, *more):
         def run(subset, chosen):
@@ -114,7 +114,7 @@ def parts(oracle, size, rng):
         with_subset(plain_distances),
         with_subset(distances_only),
         with_subset(neighbour_sums, sums),
-        lambda *_: votes_in_order(truth, votes, 0, *histograms),
+        lambda *_: votes_in_order(truth, votes, ones, 0, *histograms),
     )
     return fastest(functions, pieces)
 

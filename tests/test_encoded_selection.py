@@ -10,13 +10,17 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, TargetEncoder
 
 from bestleaf import BestLeafSelector, TableEncoder, verify
+from bestleaf.columns import EncodedRows, encoder_for
 from bestleaf.report import report_html
 from selecting import bestleaf, made_selector, refused
 
@@ -247,3 +251,62 @@ def test_dates_and_categories_on_the_command_line(folder):
     assert "Selected 2 of 4 columns: age, city." in shown
     assert "=Rome" not in shown
     assert "--dates" in refused(*COMMON, "--dates", "weeks")
+
+
+# ---- transformers of scikit-learn
+
+
+def own_encoder():
+    codes = make_column_transformer(
+        (TargetEncoder(), ["city"]), (SimpleImputer(), ["age", "noise"]), verbose_feature_names_out=False
+    )
+    return make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["city"]),
+        (SimpleImputer(), ["age", "noise"]),
+    ), codes
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_any_transformer_encodes_and_a_column_stays_one_column(which):
+    frame, y = shop(120)
+    frame = frame[["age", "noise", "city", "when"]]
+    found = BestLeafSelector(encode=own_encoder()[which], n_features_to_select=2, random_state=0).fit(frame, y)
+    assert found.support_.shape == (4,)
+    assert not found.support_[3]
+    assert found.encoder_.left_out_ == {"when": "the encoder drops it"}
+    pd.testing.assert_frame_equal(found.transform(frame), frame.loc[:, found.support_])
+    assert sorted(found.encoder_.owners_) == ([0, 1, 2, 2, 2, 2], [0, 1, 2])[which]
+    again = BestLeafSelector(encode=own_encoder()[which], n_features_to_select=2, random_state=0).fit(frame, y)
+    assert again.certificate_.new_rows == found.certificate_.new_rows
+    assert verify(found.certificate_)
+    assert "which verify cannot repeat" in report_html(found.certificate_)
+    with pytest.raises(ValueError, match="X became numbers by ColumnTransformer, which cannot be repeated"):
+        verify(found.certificate_, frame, y)
+
+
+def test_folds_fit_a_transformer_to_their_training_rows():
+    frame, y = pd.DataFrame({"a": list("uvw") * 20, "b": np.arange(60.0)}), np.arange(60) % 2
+    encoder = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["a"]), (StandardScaler(), ["b"]))
+    rows = EncodedRows.of(encoder_for(encoder, None), frame, y)
+    some = np.flatnonzero(frame.a != "w")
+    found = rows.learned_from(some)
+    assert rows.encoder.owners_ == [0, 0, 0, 1]
+    assert found[:, 2].tolist() == [0] * 60  # no training row has this level
+    assert found[some, 3].mean() == pytest.approx(0)
+    targets = EncodedRows.of(encoder_for(TargetEncoder(), None), frame[["a"]], y).learned_from(some)
+    assert len(np.unique(targets[some])) > 2  # training rows are encoded by other training rows
+    assert len(np.unique(np.delete(targets, some))) == 1
+
+
+@pytest.mark.parametrize(
+    ("encoder", "names", "words"),
+    [
+        (PCA(1), ["a", "b"], "after one column of X, got 'pca0'; put such a transformer before the selector"),
+        (FunctionTransformer(), ["a", "b"], r"names its columns \(get_feature_names_out\), got FunctionTransformer"),
+        (OneHotEncoder(), ["a", "a_1.0"], r"got 'a_1.0_\d.0', which may be of 'a', 'a_1.0'; rename one of them"),
+    ],
+)
+def test_transformers_whose_columns_belong_to_no_column_are_refused(encoder, names, words):
+    frame = pd.DataFrame(np.arange(60.0).reshape(30, 2) % 3, columns=names)
+    with pytest.raises(ValueError, match=words):
+        BestLeafSelector(encode=encoder).fit(frame, np.arange(30) % 2)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from bestleaf import KNNOracle, NeighbourVotes
-from bestleaf.features import neighbours
 from bestleaf.features.all_subsets import Numbering
 from bestleaf.features.gpu import device, votes
 from bestleaf.features.gpu.device import GpuError, cuda
@@ -40,7 +39,7 @@ def kernels_run(tmp_path_factory):
     if COMPILER is None and not HAS_GPU:
         pytest.skip("needs a compiler of C++ to run the kernels without a GPU")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbours, "DISTANCES_A_GPU", 0)
+        patch.setattr("bestleaf.features.votes.DISTANCES_A_GPU", 0)
         if HAS_GPU:
             yield
             return
@@ -113,7 +112,7 @@ def test_values_are_those_of_the_processor(case, kind):
         assert ours.values(asked) == theirs.values(asked)
         assert ours.value(asked[0]) == theirs.value(asked[0])
         assert np.array_equal(ours.sums(asked[1]), theirs.sums(asked[1]))
-    assert ours._gpu.device == "cuda"
+    assert ours.votes.gpu.device == "cuda"
 
 
 @pytest.mark.usefixtures("kernels_run")
@@ -122,7 +121,7 @@ def test_wide_subsets_and_votes_rounded_as_the_processor_does():
     ours, theirs = pair(X, y)
     asked = [list(range(50)), [3, 7], list(range(5, 45))]
     assert ours.values(asked) == theirs.values(asked)
-    ours._gpu.tried(lambda gpu: setattr(gpu, "rounded", True))
+    ours.votes.gpu.tried(lambda gpu: setattr(gpu, "rounded", True))
     assert ours.values(asked) == theirs.values(asked)
 
 
@@ -140,7 +139,7 @@ def test_doubtful_queries_are_settled_by_rounded_sums():
     X = np.repeat(rng.normal(size=(6, 4)), 8, axis=0)  # every row eight times: the fifth distance is always a tie
     ours, theirs = pair(X, rng.integers(2, size=48))
     assert np.array_equal(ours.sums([0, 1, 2, 3]), theirs.sums([0, 1, 2, 3]))
-    assert ours._gpu.tried(lambda gpu: gpu.rounded)  # so many were doubtful that rounding costs less
+    assert ours.votes.gpu.tried(lambda gpu: gpu.rounded)  # so many were doubtful that rounding costs less
 
 
 def test_a_missing_gpu_is_one_sentence_and_the_same_values(monkeypatch):
@@ -150,7 +149,7 @@ def test_a_missing_gpu_is_one_sentence_and_the_same_values(monkeypatch):
     for module in (device, votes):
         monkeypatch.setattr(module, "cuda", missing)
     monkeypatch.setattr(device, "_told", set())
-    monkeypatch.setattr(neighbours, "DISTANCES_A_GPU", 0)
+    monkeypatch.setattr("bestleaf.features.votes.DISTANCES_A_GPU", 0)
     X, y = table("real numbers", 30, 4), np.arange(30) % 2
     with pytest.raises(ValueError, match="device must be"):
         KNNOracle(X, y, device="gpu")
@@ -193,7 +192,7 @@ def test_ten_thousand_subsets_have_the_same_value_on_a_gpu(kind):
     ours, theirs = pair(X, y, n_jobs=16)
     asked = subsets(10_000, 40, 25)
     assert ours.values(asked) == theirs.values(asked)
-    assert ours._gpu.device == "cuda"
+    assert ours.votes.gpu.device == "cuda"
 
 
 @on_gpu
@@ -224,4 +223,4 @@ def test_threads_share_a_gpu():
         warnings.simplefilter("error")  # a GPU that fails is told by a warning
         found = list(pool.map(ours.values, asked))
     assert found == [theirs.values(one) for one in asked]
-    assert ours._gpu.device == "cuda"
+    assert ours.votes.gpu.device == "cuda"

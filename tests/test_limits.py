@@ -22,6 +22,7 @@ from bestleaf.engine.graph import AbsentParents, GrowingGraph
 from bestleaf.features import FeatureLattice
 from bestleaf.features.estimator import expected_seconds
 from bestleaf.features.neighbours import KNNOracle
+from bestleaf.features.votes import Votes
 from bestleaf.problems import ScoreLattice
 from bestleaf.search.ask_tell import Inside
 from bestleaf.search.executors import Joblib, Serial, draw_samples
@@ -335,17 +336,17 @@ def test_ctrl_c_at_any_moment_of_a_fit_gives_the_answer_known_so_far(monkeypatch
 
 def test_a_value_given_up_midway_leaves_no_trace(clock, monkeypatch):
     """Time ends in the middle of a value: it counts for nothing; the values are the first of a longer search."""
-    monkeypatch.setattr("bestleaf.features.neighbours.A_PIECE", 1)  # a piece is a row
+    monkeypatch.setattr("bestleaf.features.votes.A_PIECE", 1)  # a piece is a row
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 8))
     y = X[:, 0] + X[:, 1] + rng.normal(size=60)
-    plain = KNNOracle._computed
+    plain = Votes._computed
 
     def slowly(self, features, queries):
         clock.advance(0.1 if len(queries) == 1 else 0.0)
         return plain(self, features, queries)
 
-    monkeypatch.setattr(KNNOracle, "_computed", slowly)
+    monkeypatch.setattr(Votes, "_computed", slowly)
 
     def search(max_time):
         lattice = FeatureLattice(KNNOracle(X, y, task="regression"))
@@ -364,7 +365,7 @@ def test_a_value_given_up_midway_leaves_no_trace(clock, monkeypatch):
 
 def test_without_time_for_one_value_the_answer_has_a_rough_one(monkeypatch):
     monkeypatch.setattr("bestleaf.search.evaluator.LATE", 0.0)
-    monkeypatch.setattr("bestleaf.features.neighbours.A_PIECE", 1)
+    monkeypatch.setattr("bestleaf.features.votes.A_PIECE", 1)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 8))
     selector = BestLeafSelector(

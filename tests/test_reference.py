@@ -11,7 +11,6 @@ from sklearn.metrics import roc_auc_score
 
 from bestleaf import BestLeafSelector, KNNOracle, NeighbourVotes, SearchOptions, verify
 from bestleaf.features import FeatureLattice, data
-from bestleaf.features import neighbours as features_neighbours
 from bestleaf.features.data import row_roles
 
 ROWS, REFERENCE = 400, 120
@@ -89,7 +88,7 @@ def test_compiled_rollouts_draw_what_the_oracle_draws(kind, which):
 
 def test_threads_share_the_work_of_a_value(monkeypatch):
     X, y = table("two classes", rows=3000)
-    monkeypatch.setattr(features_neighbours, "DISTANCES_A_THREAD", 1000)
+    monkeypatch.setattr("bestleaf.features.votes.DISTANCES_A_THREAD", 1000)
     for subset in ([2], [0, 3], [1, 4, 6]):
         assert len({KNNOracle(X, y, reference_rows=800, n_jobs=jobs).value(subset) for jobs in (1, 3)}) == 1
 

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -183,6 +183,18 @@ def test_the_order_of_columns_and_the_names_of_classes_change_nothing(linear):
         assert set(other.subset_) == set(one.subset_)
         assert other.score_ == pytest.approx(one.score_, abs=1e-9)
         assert [set(row.features) for row in other.path_] == [set(row.features) for row in one.path_]
+
+
+@pytest.mark.parametrize("rows", [90, 2100])
+def test_folds_in_the_order_of_time_have_no_score_by_rows_that_know_the_future(rows):
+    rng = np.random.default_rng(0)
+    X, hidden = np.cumsum(rng.normal(size=(rows, 3)), axis=0), np.cumsum(rng.normal(size=rows))
+    y = hidden > np.median(hidden)
+    found = BestLeafSelector(random_state=0, cv=TimeSeriesSplit(3)).fit(X, y)
+    assert found.certificate_.new_rows is None
+    assert np.isnan(found.score_)
+    assert "cv scores later rows only" in found.certificate_.told.notes[0]
+    assert verify(found.certificate_, X, y)
 
 
 def test_test_rows_are_kept_aside_and_prove_something(linear):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.columns.findings import KINDS, Finding
-from bestleaf.columns.kinds import DATE, read_target
+from bestleaf.columns.kinds import DATE, Read, read_columns, read_target
 from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, sums_of_others
 from bestleaf.columns.look import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
-from bestleaf.proof.text import counted
+from bestleaf.proof.text import counted, in_line
+from bestleaf.proof.text import shown as in_words
 
 FEW_ROWS = 50
 RARE_CLASS = 10  # a class with fewer rows is rare
@@ -31,14 +31,6 @@ FEW_NUMBERS = 5  # so many different whole numbers, or more, may be meant as num
 MOST_LABELS = 5  # rare classes that are named
 YEARS = (1500, 2200)
 
-TOLD_IN_PYTHON = {
-    "row number": "has columns that number the rows",
-    "id": "has columns that look like identifiers",
-    "leak": "has columns that rank y almost perfectly, perhaps leaks",
-    "leak by gaps": "has columns that are missing for whole classes of y, perhaps leaks",
-    "leak of two": "has two columns that rank y perfectly, perhaps a leak",
-    "sum": "has columns that are sums of others",
-}
 UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?)?\s*|__index_level_\d+__")
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # of a name such as customer_id, customerId or CustomerID
 AN_ID_ENDS_IN = {"id", "ids", "uid", "pid", "uuid", "guid", "key", "no", "nr"}
@@ -47,6 +39,116 @@ TIMES = {  # words in the names of times
     *("time", "year", "yr", "month", "week", "day", "date", "hour", "minute", "second", "quarter", "period", "season"),
     *("age", "wave", "t"),
 }
+
+
+MOST_LINES = 5  # columns of a kind that have a line each
+MOST_NAMES = 8  # columns that are named in a line about many
+LEAVE_OUT = "left out of the search"
+
+
+class Kind(NamedTuple):
+    """A kind of finding: the line about one column, and the line about many."""
+
+    one: str  # with name, number (also counted as rows, cells or classes), text and out
+    many: str  # with many (a number of columns) and names
+    left_out: bool = False
+    told: str = ""  # what X has, in the warning of a selector; nothing if it does not warn
+
+
+# The order is that of the lines: first what must be looked at, then what was left out, then the rest.
+KINDS = {
+    "leak": Kind(
+        "A leak? {name} alone ranks the target almost perfectly ({text} {number:.4f}). If it is not known before the "
+        "target, drop it.",
+        "Leaks? Each of {many} columns alone ranks the target almost perfectly: {names}. Drop those that are not known "
+        "before the target.",
+        told="has columns that rank y almost perfectly, perhaps leaks",
+    ),
+    "leak by gaps": Kind(
+        "A leak? {name} is missing exactly where the target is {text}. If it is not known before the target, drop it.",
+        "Leaks? Each of {many} columns is missing exactly for some classes of the target: {names}. Drop those that are "
+        "not known before the target.",
+        told="has columns that are missing for whole classes of y, perhaps leaks",
+    ),
+    "leak of two": Kind(
+        "A leak? {text} ranks the target perfectly, although no column does alone. If it is not known before the "
+        "target, drop one.",
+        "Leaks? Each of {many} columns ranks the target perfectly together with another one: {names}.",
+        told="has two columns that rank y perfectly, perhaps a leak",
+    ),
+    "classes": Kind(
+        "The target {name}: {number:,.0f} different whole numbers are taken as classes; task regression takes them as "
+        "numbers.",
+        "",
+    ),
+    "rare class": Kind("The target {name}: {classes} fewer than 10 rows: {text}.", ""),
+    "few rows": Kind("There are only {number:,.0f} rows: scores on so few rows are rough.", ""),
+    "unnamed": Kind(
+        "{name} has no name of its own; {out}.", "{many} columns have no name of their own: {names}; {out}.", True
+    ),
+    "row number": Kind(
+        "{name} numbers the rows; {out}.",
+        "{many} columns number the rows: {names}; {out}.",
+        True,
+        told="has columns that number the rows",
+    ),
+    "id": Kind(
+        "{name} is an identifier ({number:,.0f} different {text}); {out}.",
+        "{many} columns are identifiers: {names}; {out}.",
+        True,
+        told="has columns that look like identifiers",
+    ),
+    "empty": Kind("{name} has no values at all; {out}.", "{many} columns have no values at all: {names}; {out}.", True),
+    "constant": Kind("{name} is always {text}.", "{many} columns are constant: {names}."),
+    "marker": Kind(
+        "{name}: {cells} {text}; does that mean a missing value?",
+        "{many} columns have cells such as '?' that may mean a missing value: {names}.",
+    ),
+    "lone": Kind(
+        "{name} is {text}; is that right?", "{many} columns have one number that is far from all others: {names}."
+    ),
+    "missing": Kind(
+        "{name}: {number:.1%} of its values are missing.", "{many} columns have many missing values: {names}."
+    ),
+    "sum": Kind(
+        "{name} is the sum {text}, apart from a constant.",
+        "{many} columns are sums of others: {names}.",
+        told="has columns that are sums of others",
+    ),
+    "duplicate": Kind(
+        "{name} has the same values as {text}.", "{many} columns have the same values as another one: {names}."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was found in a table, in one or more columns."""
+
+    kind: str  # such as "id" or "leak"; all kinds are in `KINDS`
+    columns: tuple[str, ...]  # for a finding about the target, its name
+    numbers: tuple[float, ...]  # one for each column, such as the share of missing values; 0 where there is none
+    texts: tuple[str, ...]  # one for each column; "" where there is none
+
+    def lines(self) -> list[str]:
+        """Return what was found as lines: one for each column, or one for many columns."""
+        kind, many = KINDS[self.kind], len(self.columns)
+        if many > MOST_LINES:
+            names = [in_line(in_words(name), 60) for name in dict.fromkeys(self.columns[:MOST_NAMES])]
+            more = f" and {many - MOST_NAMES:,} more" if many > MOST_NAMES else ""
+            return [kind.many.format(many=f"{many:,}", names=", ".join(names) + more, out=LEAVE_OUT)]
+        return [_line(kind.one, *row) for row in zip(self.columns, self.numbers, self.texts, strict=True)]
+
+
+def _line(words: str, name: str, number: float, text: str) -> str:
+    """Return the line about one column."""
+    many = round(number)
+    nouns = {
+        "cells": counted(many, "cell is", "cells are"),
+        "classes": counted(many, "class has", "classes have"),
+    }
+    name, text = in_line(in_words(name), 60) or "(blank)", in_line(in_words(text), 80)
+    return words.format(name=name, number=number, text=text, out=LEAVE_OUT, **nouns)
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,6 +160,7 @@ class TableCheck:
     target: str
     task: str | None  # None if the target cannot be predicted
     findings: tuple[Finding, ...]
+    read: dict[str, Read] = field(default_factory=dict, compare=False)  # what each column is, but for plain numbers
 
     @property
     def left_out(self) -> list[str]:
@@ -98,7 +201,13 @@ class TableCheck:
 
 
 def check_table(
-    frame: pd.DataFrame, target: str, *, task: str = "auto", drop: Iterable[str] = (), keep: Iterable[str] = ()
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    task: str = "auto",
+    drop: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    read: dict[str, Read] | None = None,
 ) -> TableCheck:
     """Look at a table before a search.
 
@@ -118,6 +227,8 @@ def check_table(
         Columns that are not looked at.
     keep : list of str, default=()
         Columns that a search should not leave out, whatever they look like.
+    read : dict, default=None
+        What `read_columns` says of the columns, if that is known already.
 
     Returns
     -------
@@ -132,7 +243,7 @@ def check_table(
     60 rows, 2 columns beside the target bought (classes).
     id numbers the rows; left out of the search.
     """
-    frame = without_columns(frame.set_axis([str(name) for name in frame.columns], axis=1), target, drop, keep)
+    frame = without_columns(frame.set_axis([str(name) for name in frame.columns.tolist()], axis=1), target, drop, keep)
     features = frame.drop(columns=target)
     one_of("task", task, TASKS)
     found, kept = _Findings(), set(keep)
@@ -140,7 +251,8 @@ def check_table(
     found_task = _look_at_target(found, y, task)
     if len(frame) < FEW_ROWS:
         found.add("few rows", target, len(frame))
-    columns = looked_at(features)
+    read = read_columns(features) if read is None else read
+    columns = looked_at(features, read)
     ranks = _ranks(columns, len(frame))
     out = {one.name for one in columns if one.name not in {*kept, *ranks} and _is_left_out(found, one, len(frame))}
     stay = [one for one in columns if one.name not in out]
@@ -162,17 +274,17 @@ def check_table(
     for name, terms in sums_of_others(features[[one.name for one in stay if one.name not in copies]]).items():
         found.add("sum", name, 0, terms)
     findings = tuple(Finding(kind, *zip(*rows, strict=True)) for kind, rows in found.items())
-    return TableCheck(len(frame), len(columns), target, found_task, findings)
+    return TableCheck(len(frame), len(columns), target, found_task, findings, read)
 
 
-def told_in_python(frame: pd.DataFrame, y: np.ndarray) -> str | None:
+def told_in_python(frame: pd.DataFrame, y: np.ndarray, read: dict[str, Read] | None = None) -> str | None:
     """Return in a sentence which columns of a data frame may be ids, leaks or sums of others; None without any."""
     target = next(name for number in range(len(frame.columns) + 1) if (name := "y" * (number + 1)) not in frame.columns)
-    found = {one.kind: one for one in check_table(frame.assign(**{target: y}), target).findings}
+    found = [
+        one for one in check_table(frame.assign(**{target: y}), target, read=read).findings if KINDS[one.kind].told
+    ]
     said = [
-        f"{words} [{listed(one.texts if kind == 'leak of two' else one.columns)}]"
-        for kind, words in TOLD_IN_PYTHON.items()
-        if (one := found.get(kind)) is not None
+        f"{KINDS[one.kind].told} [{listed(one.texts if one.kind == 'leak of two' else one.columns)}]" for one in found
     ]
     return f"X {'; '.join(said)}; bestleaf.tables.check_table says more" if said else None
 

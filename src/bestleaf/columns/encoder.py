@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from msgspec import convert
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.checks import listed, one_of, shown
-from bestleaf.columns.frames import pandas_frame
+from bestleaf.columns.frames import dense, pandas_frame
 from bestleaf.columns.kinds import (
     CATEGORY,
     LEFT_OUT,
@@ -23,9 +25,11 @@ from bestleaf.columns.kinds import (
     NUMBER,
     REFUSED,
     Column,
+    Read,
     in_categories,
-    read_column,
+    read_columns,
 )
+from bestleaf.features.estimator import name_of
 from bestleaf.proof.record import Encoding
 from bestleaf.proof.text import counted
 from bestleaf.scikit import check_feature_names_in, takes_missing
@@ -97,13 +101,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.fit_plain(X)
         return self
 
-    def fit_plain(self, X: object) -> np.ndarray:
-        """Fit, and return the cells as numbers before missing values are filled and levels become columns."""
+    def fit_plain(self, X: object, read: dict[str, Read] | None = None) -> tuple[np.ndarray, dict[str, Read]]:
+        """Fit, and return the cells as numbers before missing values are filled and levels become columns.
+
+        `read` is what is known of the columns already; it is returned, too.
+        """
         if self.impute is not None:
             one_of("impute", self.impute, (*FILLED, KEEP))
         one_of("dates", self.dates, DATES)
         frame = self._frame(X, reset=True)
-        self._special, names = self._read(frame), frame.columns.tolist()
+        names = frame.columns.tolist()
+        read = read_columns(frame) if read is None else {name: one for name, one in read.items() if name in frame}
+        _refuse(read)
+        self._special = {name: one.dated(self.dates) for name, (one, _) in read.items()}
         self.left_out_ = {
             name: one.note.removeprefix(NOT_USED) for name, one in self._special.items() if one.kind == LEFT_OUT
         }
@@ -111,15 +121,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             name, why = next(iter(self.left_out_.items()))
             raise ValueError(f"X must have a column that can be used, got none; {shown(name)} is left out: {why}")
         self._set_names(names)
-        plain = self._plain(frame)
+        plain = self._plain(frame, read)
         self._missing = np.isnan(plain).sum(axis=0)
         odd = {name: one.odd for name, one in self._special.items() if one.odd}
         self._check_missing(plain, odd)
-        self.last_step_ = LastStep(self._levels, self.impute).fit(plain)
+        self.last_step_ = clone(self.last_step).fit(plain)
         for name, cells in odd.items():
             told = f"column {shown(name)}: {cells}; such cells count as missing values"
             warnings.warn(told, UserWarning, stacklevel=3)
-        return plain
+        return plain, read
 
     def _frame(self, X: object, *, reset: bool) -> pd.DataFrame:
         """Return X as a data frame of pandas, with the columns that `fit` has seen."""
@@ -132,22 +142,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"X must have a different name for every column, got [{listed(repeated)}] more than once")
         validate_data(self, X, skip_check_array=True, reset=reset)
         return frame
-
-    def _read(self, frame: pd.DataFrame) -> dict[str, Column]:
-        """Return what each column is, without plain numbers; refuse columns that cannot be used."""
-        found, refused = dict[str, Column](), dict[str, list[str]]()
-        empty = frame.isna().all(axis=0).tolist()
-        for name, dtype, without in zip(frame.columns.tolist(), frame.dtypes, empty, strict=True):
-            if dtype.kind in "biuf" and not without:
-                continue  # thousands of columns are not looked at one by one
-            one = read_column(frame[name], self.dates)
-            if isinstance(one, str):
-                refused.setdefault(one, []).append(name)
-            else:
-                found[name] = one
-        for kind, names in refused.items():
-            raise ValueError(f"{REFUSED[kind][0]}, got the columns {listed(names)}")
-        return found
 
     def _set_names(self, names: list[str]) -> None:
         """Set the names and numbers of the columns that each column becomes, and of the plain columns before."""
@@ -164,8 +158,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         widths = [1 if name in many else len(some) for name, some in self.groups_.items()]
         self._plain_owners = np.repeat(np.arange(len(names)), widths)
         self._levels = np.array([many.get(names[owner], 0) for owner in self._plain_owners.tolist()])
+        self._made = [  # the names that the last step has for the numeric columns
+            name
+            for place, levels in enumerate(self._levels.tolist())
+            for name in ([f"levels__x{place}_{level}.0" for level in range(levels)] or [f"numbers__x{place}"])
+        ]
 
-    def _plain(self, frame: pd.DataFrame) -> np.ndarray:
+    @property
+    def last_step(self) -> ColumnTransformer:
+        """What fills missing values and turns levels into columns, not fitted; folds fit it to their training rows."""
+        numbers = (
+            SimpleImputer(strategy=self.impute, keep_empty_features=True) if self.impute in FILLED else "passthrough"
+        )
+        levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        places = (np.flatnonzero(self._levels == 0), np.flatnonzero(self._levels))
+        return ColumnTransformer([("numbers", numbers, places[0]), ("levels", levels, places[1])])
+
+    def _plain(self, frame: pd.DataFrame, read: dict[str, Read] | None = None) -> np.ndarray:
         """Return [rows, plain columns]: numbers, parts of dates, and the number of the level of each category."""
         names, usual = frame.columns.tolist(), Column(NUMBER)
         kinds = zip(names, frame.dtypes, strict=True)
@@ -176,12 +185,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"the table must have no infinite numbers, got some in the columns {which}")
         if len(block) == len(names):
             return numbers
-        found, done = np.empty((len(frame), len(self._plain_owners))), set(block)
+        found = np.empty((len(frame), len(self._plain_owners)))
         owners = [names[owner] for owner in self._plain_owners.tolist()]
+        done = set(block)
         found[:, [name in done for name in owners]] = numbers
         for name in (name for name in names if name not in done):
             place = [owner == name for owner in owners]
-            found[:, place] = self._special.get(name, usual).plain(frame[name])
+            cells = None if read is None or name not in read else read[name][1]
+            found[:, place] = self._special.get(name, usual).plain(frame[name], cells)
         return found
 
     def _check_missing(self, plain: np.ndarray, odd: dict[str, str]) -> None:
@@ -204,7 +215,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : data frame or array
             A table with the columns of that of `fit`.
         """
-        return self.last_step_.transform(self.plain(X))
+        return self.encoded(self.plain(X))
 
     def plain(self, X: object) -> np.ndarray:
         """Return the cells of a table as numbers, before missing values are filled and levels become columns."""
@@ -213,10 +224,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_missing(plain, {})
         return plain
 
+    def encoded(self, plain: np.ndarray) -> np.ndarray:
+        """Return the columns of a plain table as numbers; levels that `fit` has not seen are zeros."""
+        return in_places(self.last_step_, self.last_step_.transform(plain), self._made)
+
+    def learned_from(self, rows: np.ndarray, plain: np.ndarray, y: object) -> np.ndarray:
+        """Return the columns of a plain table as numbers, by what some of its rows teach."""
+        step = clone(self.last_step).fit(plain[rows])
+        return in_places(step, step.transform(plain), self._made)
+
+    @property
+    def categories(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of each category: those of a date are not levels."""
+        ends = np.cumsum(np.maximum(self._levels, 1)).tolist()
+        widths = zip(ends, self._levels.tolist(), strict=True)
+        return tuple(tuple(range(end - many, end)) for end, many in widths if many)
+
     def settings(self) -> Encoding:
         """Return what a certificate says about the encoding: enough to do it again on the same rows."""
-        levels, left_out = self.levels_, sorted(self.left_out_)
-        return convert({"impute": self.impute, "dates": self.dates, "levels": levels, "left_out": left_out}, Encoding)
+        levels = {name: tuple(some) for name, some in self.levels_.items()}
+        return Encoding(impute=self.impute, dates=self.dates, levels=levels, left_out=tuple(sorted(self.left_out_)))  # type: ignore[arg-type]
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the numeric columns: ``colour=red`` for a level, ``when.year`` for a part of a date."""
@@ -237,7 +264,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def notes(self, where: str = IN_FOLDS) -> tuple[str, ...]:
         """Return what was done to the columns; `where` says which rows a filling was computed from."""
-        filled, names, told = self.last_step_.filled_with, list(self.groups_), dict[str, list[str]]()
+        imputer, filled = self.last_step_.named_transformers_.get("numbers"), dict[int, float]()
+        if self.impute in FILLED and hasattr(imputer, "statistics_"):
+            filled = dict(zip(np.flatnonzero(self._levels == 0).tolist(), imputer.statistics_.tolist(), strict=True))
+        names, told = list(self.groups_), dict[str, list[str]]()
         for name, one in self._special.items():
             told[name] = [text for text in (one.note, one.odd) if text]
         for place in np.flatnonzero(self._missing).tolist():
@@ -263,84 +293,171 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-class LastStep:
-    """Fills missing values and turns levels into columns; what it does follows from the rows of `fit` alone.
+def _refuse(read: dict[str, Read]) -> None:
+    """Refuse columns of lists, and those of numbers mixed with text."""
+    for kind, (rule, _) in REFUSED.items():
+        if names := [name for name, (one, _) in read.items() if one.kind == kind]:
+            raise ValueError(f"{rule}, got the columns {listed(names)}")
 
-    Parameters
-    ----------
-    levels : array of int
-        For each plain column, the number of its levels; 0 for numbers.
-    impute : str or None
-        How missing numbers are filled; they stay as they are if it is none of FILLED.
+
+def in_places(step: Any, made: Any, names: list[str]) -> np.ndarray:
+    """Return what a fitted transformer made, each column at the place of its name; columns that it lacks are zeros."""
+    places = pd.Index(names).get_indexer(step.get_feature_names_out())
+    if np.array_equal(places, np.arange(len(names))):
+        return np.asarray(dense(made), np.float64)
+    found = np.zeros((made.shape[0], len(names)))
+    found[:, places[places >= 0]] = np.asarray(dense(made), np.float64)[:, places >= 0]
+    return found
+
+
+class OwnEncoder:
+    """A transformer of the user's own, with what a selector asks of an encoder.
+
+    Its columns belong to the columns that they are named after: "colour" itself, "colour_red", "colour=red" or
+    "colour.red", also behind the name of a step as in "text__colour_red".
     """
 
-    def __init__(self, levels: np.ndarray, impute: str | None) -> None:
-        self.levels, self.impute = levels, impute
-        widths = np.maximum(levels, 1)
-        self._owners = np.repeat(np.arange(len(levels)), widths)  # the plain column of each column
-        self._level = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
-        self._of_levels = np.flatnonzero(levels[self._owners])
+    changes_nothing = False
+    levels_: dict[str, list[str]] = {}  # noqa: RUF012
+    categories = ()
 
-    def fit(self, plain: np.ndarray) -> LastStep:
-        """Learn from the rows of a plain table, [rows, plain columns]."""
-        places = np.flatnonzero(self.levels == 0) if self.impute in FILLED else np.array([], int)
-        self.filled_with: dict[int, float] = {}  # by plain columns of numbers
-        if len(places):
-            imputer = SimpleImputer(strategy=self.impute, keep_empty_features=True).fit(plain[:, places])
-            self.filled_with = dict(zip(places.tolist(), imputer.statistics_.tolist(), strict=True))
-        self._seen = self._as_levels(plain).any(axis=0)
-        return self
+    def __init__(self, transformer: Any) -> None:
+        self.transformer = transformer
 
-    def transform(self, plain: np.ndarray) -> np.ndarray:
-        """Return the columns of a plain table as numbers, in its order; levels not seen in `fit` are ignored."""
-        fill = np.array([self.filled_with.get(place, np.nan) for place in range(len(self.levels))])
-        found = np.where(np.isnan(plain), fill, plain)[:, self._owners]
-        found[:, self._of_levels] = self._as_levels(plain) & self._seen
+    def fit_rows(self, X: object, y: object) -> pd.DataFrame:
+        """Fit, and return the rows as a data frame."""
+        frame = pandas_frame(X).reset_index(drop=True)
+        self.transformer_ = self._repeatable().fit(frame, y)
+        try:
+            self._made = list(self.transformer_.get_feature_names_out())
+        except (AttributeError, ValueError) as error:
+            rule = "encode must be a transformer that names its columns (get_feature_names_out)"
+            raise ValueError(f"{rule}, got {shown(self.transformer)}: {error}") from None
+        names = frame.columns.tolist()
+        self.owners_ = [_owner(made, names) for made in self._made]
+        self.columns_ = [
+            [place for place, one in enumerate(self.owners_) if one == owner] for owner in range(len(names))
+        ]
+        self.left_out_ = {
+            name: "the encoder drops it" for name, made in zip(names, self.columns_, strict=True) if not made
+        }
+        return frame
+
+    def _repeatable(self) -> Any:
+        """Return the transformer, not fitted; what is random in it is the same each time."""
+        found = clone(self.transformer)
+        given = found.get_params()
+        fixed: dict[str, object] = {
+            name: 0 for name, one in given.items() if name.endswith("random_state") and one is None
+        }
+        for name, folds in given.items():  # of a TargetEncoder, from scikit-learn 1.9 on
+            if isinstance(folds, int) and given.get(f"{name.removesuffix('cv')}random_state") == "deprecated":
+                fixed[name] = KFold(folds, shuffle=True, random_state=0)
+        return found.set_params(**fixed)
+
+    def plain(self, X: object) -> pd.DataFrame:
+        """Return rows as a data frame."""
+        return pandas_frame(X).reset_index(drop=True)
+
+    def encoded(self, frame: pd.DataFrame) -> np.ndarray:
+        """Return rows as numbers."""
+        return in_places(self.transformer_, self.transformer_.transform(frame), self._made)
+
+    def transform(self, X: object) -> np.ndarray:
+        """Return a table as numbers."""
+        return self.encoded(self.plain(X))
+
+    def learned_from(self, rows: np.ndarray, frame: pd.DataFrame, y: Any) -> np.ndarray:
+        """Return all rows as numbers, by what some of them teach; a TargetEncoder makes these by folds of its own."""
+        step = self._repeatable()
+        known = in_places(step, step.fit_transform(frame.iloc[rows], np.asarray(y)[rows]), self._made)
+        found = in_places(step, step.transform(frame), self._made)
+        found[rows] = known
         return found
 
-    def _as_levels(self, plain: np.ndarray) -> np.ndarray:
-        """Return for each column of a level whether the rows have it."""
-        return plain[:, self._owners[self._of_levels]] == self._level[self._of_levels]
+    def settings(self) -> Encoding:
+        """Return what a certificate says about the encoding."""
+        left_out = tuple(sorted(self.left_out_))
+        return Encoding(impute=None, dates="parts", levels={}, left_out=left_out, own=name_of(self.transformer))
+
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """What was done to the columns, in words."""
+        return self.notes()
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was done to the columns, in words."""
+        return tuple(f"{name}: {NOT_USED}{why}" for name, why in self.left_out_.items())
+
+
+def _owner(made: str, names: list[str]) -> int:
+    """Return the number of the column that a column of an encoder's output is named after."""
+    plain = [made, made.partition("__")[2]]
+    found = [name for name in names if name in plain] or [
+        name for name in names if any(one.startswith((f"{name}_", f"{name}=", f"{name}.")) for one in plain)
+    ]
+    if len(found) == 1:
+        return names.index(found[0])
+    rule = "encode must name each column that it makes after one column of X"
+    if found:
+        raise ValueError(f"{rule}, got {shown(made)}, which may be of {listed(found)}; rename one of them")
+    raise ValueError(f"{rule}, got {shown(made)}; put such a transformer before the selector, in a pipeline")
+
+
+Encoder = TableEncoder | OwnEncoder
 
 
 class EncodedRows(NamedTuple):
     """Rows of a table, as they were given and as numbers."""
 
-    encoder: TableEncoder  # fitted
+    encoder: Encoder  # fitted
     frame: pd.DataFrame  # the rows as they were given
-    plain: np.ndarray  # their cells as numbers, before missing values are filled and levels become columns
+    plain: Any  # of a `TableEncoder` their cells as numbers, before missing values are filled and levels become columns
+    y: np.ndarray | None = None  # their targets, for encoders that learn from these
+    read: dict[str, Read] | None = None  # what each column is, of all rows just encoded
 
     @classmethod
-    def of(cls, encoder: TableEncoder, X: object) -> EncodedRows:
+    def of(cls, encoder: Encoder, X: object, y: object = None) -> EncodedRows:
         """Fit an encoder and encode the rows that it was fitted on."""
-        plain = encoder.fit_plain(X)
-        return cls(encoder, pandas_frame(X), plain)
+        frame = pandas_frame(X)
+        if isinstance(encoder, TableEncoder):
+            plain, read = encoder.fit_plain(X)
+            return cls(encoder, frame, plain, read=read)
+        return cls(encoder, frame, encoder.fit_rows(frame, y), np.asarray(y))
 
     def part(self, rows: np.ndarray | slice) -> EncodedRows:
         """Return some of the rows."""
-        return self._replace(frame=self.frame.iloc[rows], plain=self.plain[rows])
+        plain = self.plain.iloc[rows] if isinstance(self.plain, pd.DataFrame) else self.plain[rows]
+        y = None if self.y is None else self.y[rows]
+        return self._replace(frame=self.frame.iloc[rows], plain=plain, y=y, read=None)
+
+    def and_more(self, other: EncodedRows) -> EncodedRows:
+        """Return these rows and others."""
+        frame = pd.concat([self.frame, other.frame], ignore_index=True)
+        plain = np.concatenate([self.plain, other.plain]) if isinstance(self.plain, np.ndarray) else frame
+        y = None if self.y is None or other.y is None else np.concatenate([self.y, other.y])
+        return self._replace(frame=frame, plain=plain, y=y, read=None)
 
     def numbers(self) -> np.ndarray:
         """Return the rows as numbers, by what the encoder has learned."""
-        return self.encoder.last_step_.transform(self.plain)
+        return self.encoder.encoded(self.plain)
 
     def learned_from(self, rows: np.ndarray) -> np.ndarray:
         """Return all rows as numbers, by what some of them teach: what missing values are filled with, and levels."""
-        step = LastStep(self.encoder.last_step_.levels, self.encoder.impute)
-        return step.fit(self.plain[rows]).transform(self.plain)
+        return self.encoder.learned_from(rows, self.plain, self.y)
 
 
-def encoder_for(encode: object, estimator: object) -> TableEncoder | None:
+def encoder_for(encode: object, estimator: object) -> Encoder | None:
     """Return the encoder that the parameter `encode` stands for; None if tables are not encoded.
 
-    With "auto", an estimator that takes missing values gets them; for others they are filled with medians. An encoder
-    that refuses missing values lets them through to an estimator that takes them.
+    With "auto", an estimator that takes missing values gets them; for others they are filled with medians. A
+    `TableEncoder` that refuses missing values lets them through to an estimator that takes them.
     """
     if encode is None:
         return None
     found = TableEncoder(impute=None) if encode == AUTO else encode
     if not isinstance(found, TableEncoder):
-        raise ValueError(f"encode must be None, 'auto' or a TableEncoder, got {shown(encode)}")
+        return OwnEncoder(found)
     impute = found.impute
     if impute is None and takes_missing(estimator):
         impute = KEEP

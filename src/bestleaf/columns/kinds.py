@@ -1,9 +1,9 @@
-"""What each column of a table is: numbers, a category, dates, or left out; its cells as numbers; and how it looks."""
+"""What each column of a table is: numbers, a category, dates, or left out; and its cells as numbers."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
 from typing import NamedTuple
@@ -59,31 +59,80 @@ class Numbers(NamedTuple):
     unit: str | None = None  # such as "%", before or after the number; None: as Python writes numbers
 
 
+class Cells(NamedTuple):
+    """The cells of a column as text, each different text once; so a million dates of a year are read 365 times."""
+
+    texts: pd.Series  # the different ones, in the order of their first rows
+    codes: np.ndarray  # for each row the number of its text; -1 if it is missing
+
+    @classmethod
+    def of(cls, column: pd.Series) -> Cells:
+        """Return the cells of a column; a TypeError says that they are lists or dictionaries."""
+        codes, values = pd.factorize(column)
+        texts = pd.Series(values).astype("string").astype(object)
+        if texts.duplicated().any():  # such as 1 and "1"
+            again, different = pd.factorize(texts)
+            return cls(pd.Series(different, dtype=object), np.append(again, -1)[codes])
+        return cls(texts, codes)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many rows have each text."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
+    @property
+    def missing(self) -> int:
+        """How many cells are missing."""
+        return int((self.codes < 0).sum())
+
+    def known(self) -> pd.Series:
+        """Return the texts of the rows that have one."""
+        return self.texts.take(self.codes[self.codes >= 0])
+
+    def spread(self, of_texts: np.ndarray, missing: float = np.nan) -> np.ndarray:
+        """Return [rows, columns] from the numbers of each text."""
+        return np.vstack([of_texts, np.full((1, of_texts.shape[1]), missing)])[self.codes]
+
+
 @dataclass(frozen=True)
 class Column:
-    """What a column becomes in a table of numbers."""
+    """What a column is, and what it becomes in a table of numbers."""
 
-    kind: str  # NUMBER, CATEGORY, DATE, LENGTH, or LEFT_OUT if no search can use it
+    kind: str  # NUMBER, CATEGORY, DATE or LENGTH; LEFT_OUT if no search can use it; MIXED or NESTED if it is refused
     note: str = ""
     odd: str = ""  # cells that are no numbers or dates, in words; they are missing values
     levels: tuple[str, ...] = ()  # of a category, or the parts of a date
     written: times.Written | Numbers | None = None  # how dates or numbers are written in text; None if they are not
 
-    def plain(self, column: pd.Series) -> np.ndarray:
+    def dated(self, way: str) -> Column:
+        """Return the same column; a date becomes its "parts", one "number", or it is dropped."""
+        if self.kind != DATE:
+            return self
+        if way == "drop":
+            return _left_out("dates are dropped")
+        parts = self.levels if way == "parts" else (times.DAYS,)
+        as_what = "days since 1970" if parts == (times.DAYS,) else ", ".join(parts)
+        return replace(self, levels=parts, note=f"a date, as {as_what} (dates: {way})")
+
+    def plain(self, column: pd.Series, cells: Cells | None = None) -> np.ndarray:
         """Return the cells as numbers, [rows, plain columns]; of a category, the number of the level or -1."""
         if self.kind == LEFT_OUT:
             return np.empty((len(column), 0))
-        if self.kind == DATE:
-            if not isinstance(self.written, times.Written):
-                return times.parts_of(times.times_of(column), self.levels)
-            return times.parts_of(times.times_in_text(_known(column), self.written), self.levels)
         if self.kind == LENGTH:
             return times.length_in_days(column)[:, None]
-        if self.kind == CATEGORY:
-            return pd.Index(self.levels).get_indexer(pd.Index(_texts(column))).astype(np.float64)[:, None]
-        if isinstance(self.written, Numbers) and column.dtype.kind not in "biuf":
-            return _finite(column, numbers_in_text(_known(column), self.written).to_numpy(np.float64))[:, None]
-        return _finite(column, floats_of(column))[:, None]
+        if self.kind == DATE and self.written is None:
+            return times.parts_of(times.times_of(column), self.levels)
+        if self.kind == NUMBER and (self.written is None or column.dtype.kind in "biuf"):
+            return _finite(column, floats_of(column)[:, None])
+        cells = Cells.of(column) if cells is None else cells
+        if isinstance(self.written, times.Written):
+            return cells.spread(times.parts_of(times.times_in_text(cells.texts, self.written), self.levels))
+        if isinstance(self.written, Numbers):
+            found = numbers_in_text(cells.texts, self.written).to_numpy(np.float64)
+            return _finite(column, cells.spread(found[:, None]))
+        place = pd.Index(self.levels)
+        missing = float(place.get_indexer([MISSING])[0])
+        return cells.spread(place.get_indexer(pd.Index(cells.texts)).astype(np.float64)[:, None], missing)
 
     def names(self, name: str) -> list[str]:
         """Return the names of the numeric columns that a column of this name becomes."""
@@ -94,8 +143,21 @@ class Column:
         return [] if self.kind == LEFT_OUT else [name]
 
 
+Read = tuple[Column, Cells | None]  # a column, and its cells if they are text
+
+
 def _left_out(why: str) -> Column:
     return Column(LEFT_OUT, f"{NOT_USED}{why}")
+
+
+def read_columns(frame: pd.DataFrame) -> dict[str, Read]:
+    """Return what each column of a table is, by name, but for plain numbers, which are not looked at one by one.
+
+    The check, the encoder and the selectors ask here and nowhere else.
+    """
+    empty = frame.isna().all(axis=0).tolist()
+    columns = zip(frame.columns.tolist(), frame.dtypes, empty, strict=True)
+    return {name: read_column(frame[name]) for name, dtype, none in columns if none or dtype.kind not in "biuf"}
 
 
 def kind_of(column: pd.Series) -> str:
@@ -110,51 +172,49 @@ def kind_of(column: pd.Series) -> str:
     return MIXED if all(issubclass(one, Real | Decimal | str) for one in types) else NESTED
 
 
-def read_column(column: pd.Series, way: str) -> Column | str:
-    """Return what a column is, or the kind of a column that cannot be used; `way` is what becomes of dates."""
+def read_column(column: pd.Series) -> Read:
+    """Return what a column is."""
     kind = kind_of(column)
     if not column.notna().any():
-        return _left_out("it has no value at all")
-    if kind == NUMBER:
-        return Column(NUMBER)
+        return _left_out("it has no value at all"), None
     if kind == LENGTH:
-        return Column(LENGTH, "a length of time, in days")
+        return Column(LENGTH, "a length of time, in days"), None
     if kind == DATE:
-        return _dates(times.times_of(column), way, None, "")
+        return _dates(times.times_of(column)), None
+    if kind not in (CATEGORY, TEXT, MIXED):
+        return Column(kind), None
+    cells = Cells.of(column)
     if kind == CATEGORY:
-        return _category(column)
-    if kind in (TEXT, MIXED):
-        found = _numbers_in_text(column) or (_dates_in_text(column, way) if kind == TEXT else None)
-        return found or (_category(column) if kind == TEXT else MIXED)
-    return kind
+        return _category(cells), cells
+    found = _numbers_in_text(cells) or (_dates_in_text(cells) if kind == TEXT else None)
+    return found or (_category(cells) if kind == TEXT else Column(MIXED)), cells
 
 
-def _numbers_in_text(column: pd.Series) -> Column | None:
+def _numbers_in_text(cells: Cells) -> Column | None:
     """Return a column of text as numbers, if almost all of its cells are; numbers with zeros in front are codes."""
-    known = _known(column).dropna()
-    written = _how_numbers_are_written(known)
-    numbers = numbers_in_text(known, written)
-    odd = numbers.isna()
-    codes = known[~odd].str.match(r"\s*0\d")
-    if not _is_few(odd) or codes.any():
+    texts = cells.texts
+    written = _how_numbers_are_written(cells)
+    numbers = numbers_in_text(texts, written)
+    odd = numbers.isna().to_numpy()
+    if not _are_few(odd, cells) or texts[~odd].str.match(r"\s*0\d").any():
         return None
     if not odd.any():
-        first = "" if written.unit is None else f", {shown(known.iloc[0].strip())} is {numbers.iloc[0]:g}"
+        first = "" if written.unit is None else f", {shown(texts[0].strip())} is {numbers[0]:g}"
         return Column(NUMBER, f"numbers written as text{first}", written=written)
-    repeated = {cell.strip().casefold() for cell in known[odd][known[odd].duplicated()]}
+    repeated = {cell.strip().casefold() for cell in texts[odd & (cells.counts > 1)]}
     if numbers.nunique() <= FEW_NUMBERS and repeated - MARKERS:  # such as 0, 1, 2, 3+
         return None
-    return Column(NUMBER, odd=_odd_cells(known[odd], "number"), written=written)
+    return Column(NUMBER, odd=_odd_cells(cells, odd, "number"), written=written)
 
 
-def _how_numbers_are_written(texts: pd.Series) -> Numbers:
+def _how_numbers_are_written(cells: Cells) -> Numbers:
     """Return the decimal mark and the unit of most texts.
 
     "1,234" has thousands, as has "€ 1.234"; "1,234 %" has a decimal comma. Texts with different units are no numbers.
     """
-    if _is_few(pd.to_numeric(texts, errors="coerce").isna()):
+    if _are_few(pd.to_numeric(cells.texts, errors="coerce").isna().to_numpy(), cells):
         return Numbers()
-    found = texts.drop_duplicates()[:SOME].str.extract(WRITTEN_NUMBER)
+    found = cells.texts[:SOME].str.extract(WRITTEN_NUMBER)
     if found["digits"].isna().mean() > 0.5:
         return Numbers()
     units = _units(found.dropna(subset="digits"))
@@ -180,33 +240,30 @@ def numbers_in_text(texts: pd.Series, written: Numbers) -> pd.Series:
     return numbers.where(_units(found) == written.unit)
 
 
-def _dates_in_text(column: pd.Series, way: str) -> Column | None:
+def _dates_in_text(cells: Cells) -> Column | None:
     """Return a column of text as dates, if almost all of its cells are."""
-    known = _known(column).dropna()
+    known = cells.known()
     found = times.dates_among(known, FEW)
     if found is None:
         return None
-    mask, written = found
-    cells = "" if mask.all() else _odd_cells(known[~mask], "date")
-    return _dates(times.times_in_text(known, written), way, written, cells)
+    dates, written = found
+    odd = ~cells.texts.isin(known[dates]).to_numpy()
+    return _dates(
+        times.times_in_text(cells.texts, written), written, _odd_cells(cells, odd, "date") if odd.any() else ""
+    )
 
 
-def _dates(found: pd.Series, way: str, written: times.Written | None, odd: str) -> Column:
-    if way == "drop":
-        return _left_out("dates are dropped")
-    parts = times.parts_that_vary(found) if way == "parts" else (times.DAYS,)
-    as_what = "days since 1970" if parts == (times.DAYS,) else ", ".join(parts)
-    return Column(DATE, f"a date, as {as_what} (dates: {way})", odd, parts, written)
+def _dates(found: pd.Series, written: times.Written | None = None, odd: str = "") -> Column:
+    return Column(DATE, "", odd, times.parts_that_vary(found), written).dated("parts")
 
 
-def _category(column: pd.Series) -> Column:
-    texts = _texts(column)
-    levels = tuple(sorted(texts.unique()))
-    if len(levels) == len(texts) > FEWEST_IDS:
+def _category(cells: Cells) -> Column:
+    missing, rows = cells.missing, len(cells.codes)
+    levels = tuple(sorted({*cells.texts, *([MISSING] if missing else [])}))
+    if len(levels) == rows > FEWEST_IDS:
         return _left_out("every row has a text of its own")
     if len(levels) > MOST_CATEGORIES:
         return _left_out(f"it has {len(levels):,} different texts, more than {MOST_CATEGORIES:,}")
-    missing = int(column.isna().sum())
     apart = f", {counted(missing, 'missing value')} as one of their own" if missing else ""
     return Column(CATEGORY, f"{in_categories(len(levels))}{apart}", levels=levels)
 
@@ -216,27 +273,20 @@ def in_categories(many: int) -> str:
     return counted(many, "category", "categories")
 
 
-def _is_few(odd: pd.Series) -> bool:
-    """Whether the odd cells are few: at most a tenth, or a single one of at least four."""
-    return bool(odd.sum() <= max(FEW * len(odd), len(odd) >= 4))
+def _are_few(odd: np.ndarray, cells: Cells) -> bool:
+    """Whether the cells of odd texts are few: at most a tenth, or a single one of at least four."""
+    many = int(cells.counts.sum())
+    return bool(cells.counts[odd].sum() <= max(FEW * many, many >= 4))
 
 
-def _odd_cells(odd: pd.Series, what: str) -> str:
+def _odd_cells(cells: Cells, odd: np.ndarray, what: str) -> str:
     """Return in words which cells are odd, with the row of the first of each; rows are counted from 1."""
-    first = odd.drop_duplicates()[:MOST_CELLS]
-    named = [f"{shown(cut(cell, 20))} in row {row + 1:,}" for row, cell in first.items()]
-    more = ", …" if odd.nunique() > MOST_CELLS else ""
-    return f"{counted(len(odd), f'cell is no {what}', f'cells are no {what}s')}: {', '.join(named)}{more}"
-
-
-def _texts(column: pd.Series) -> pd.Series:
-    """Return the cells of a category as text."""
-    return column.astype("string").fillna(MISSING).astype(object)
-
-
-def _known(column: pd.Series) -> pd.Series:
-    """Return the cells as Python texts, with NaN for missing ones."""
-    return column.astype("string").astype(object).where(column.notna(), np.nan)
+    which = np.flatnonzero(odd).tolist()
+    rows = [int(np.argmax(cells.codes == code)) for code in which[:MOST_CELLS]]
+    named = [f"{shown(cut(cells.texts[code], 20))} in row {row + 1:,}" for code, row in zip(which, rows, strict=False)]
+    more = ", …" if len(which) > MOST_CELLS else ""
+    many = counted(int(cells.counts[odd].sum()), f"cell is no {what}", f"cells are no {what}s")
+    return f"{many}: {', '.join(named)}{more}"
 
 
 def floats_of(column: pd.Series) -> np.ndarray:
@@ -244,7 +294,8 @@ def floats_of(column: pd.Series) -> np.ndarray:
     if column.dtype.kind in "biuf":
         return column.to_numpy(np.float64, na_value=np.nan)
     if pd.api.types.infer_dtype(column, skipna=True) in ("string", "categorical", "mixed-integer", "mixed"):
-        return pd.to_numeric(_known(column), errors="coerce").to_numpy(np.float64)
+        texts = column.astype("string").astype(object).where(column.notna(), np.nan)
+        return pd.to_numeric(texts, errors="coerce").to_numpy(np.float64)
     try:
         return column.astype(object).map(float, na_action="ignore").to_numpy(np.float64, na_value=np.nan)
     except (OverflowError, ValueError, TypeError):
@@ -261,11 +312,9 @@ def read_target(column: pd.Series) -> tuple[str, pd.Series]:
     """Return the kind of a target, and the target; numbers with decimal commas or units become numbers."""
     kind = kind_of(column)
     if kind == TEXT and column.notna().any():
-        read = read_column(column, "number")
-        if not isinstance(read, Column) or read.odd:
-            return kind, column
-        if read.kind == DATE:
+        read, cells = read_column(column)
+        if read.kind == DATE and not read.odd:
             return DATE, column
-        if isinstance(read.written, Numbers) and read.written.unit is not None:
-            return NUMBER, pd.Series(read.plain(column)[:, 0], column.index, name=column.name)
+        if isinstance(read.written, Numbers) and read.written.unit is not None and not read.odd:
+            return NUMBER, pd.Series(read.plain(column, cells)[:, 0], column.index, name=column.name)
     return kind, column

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bestleaf.columns.kinds import DATE, LENGTH, MARKERS, MOST_CELLS, NUMBER, SOME, Column, read_column
+from bestleaf.columns.kinds import CATEGORY, LEFT_OUT, MARKERS, MIXED, MOST_CELLS, SOME, Read
 
 AT_ONCE = 5 * 10**6  # cells that are looked at together
 FAR, FEWEST_AROUND = 100, 20  # a cell is far from at least 20 others if its distance is 100 times the range of these
@@ -38,11 +38,11 @@ class Look:
 
 
 @np.errstate(all="ignore")  # a table may hold the largest numbers there are
-def looked_at(features: pd.DataFrame) -> list[Look]:
-    """Return what each column of a table looks like, in the order of the table."""
+def looked_at(features: pd.DataFrame, read: dict[str, Read]) -> list[Look]:
+    """Return what each column of a table looks like, in the order of the table; `read` says what the others are."""
     found = {one.name: one for names, columns in numbers(features) for one in _of_numbers(names, columns)}
-    found |= {name: _of_texts(features[name], codes, values) for name, codes, values in texts(features)}
-    return [found.get(name) or Look(name, float(features[name].isna().mean())) for name in features.columns]
+    found |= {name: _of_texts(name, one) for name, one in read.items() if one[1] is not None}
+    return [found.get(name) or Look(name, float(features[name].isna().mean())) for name in features.columns.tolist()]
 
 
 def numbers(features: pd.DataFrame) -> Iterator[tuple[list[str], np.ndarray]]:
@@ -119,15 +119,16 @@ def _lone_cells(columns: np.ndarray, fine: np.ndarray, low: np.ndarray, high: np
     return found
 
 
-def _of_texts(column: pd.Series, codes: np.ndarray, values: list[object]) -> Look:
-    """Return what a column of objects looks like: the encoder says whether it holds numbers, dates or text."""
-    name, missing, read = str(column.name), float((codes < 0).mean()), read_column(column, "parts")
-    texts = [str(value).strip() for value in values[:MOST_TEXTS]]
-    value = repr(texts[0]) if len(values) == 1 and missing == 0 else None
-    digest = hash((codes.tobytes(), *texts[:SOME]))
-    if isinstance(read, Column) and read.kind in (DATE, LENGTH, NUMBER):
+def _of_texts(name: str, read: Read) -> Look:
+    """Return what a column of text looks like."""
+    column, cells = read
+    assert cells is not None
+    missing = cells.missing / len(cells.codes)
+    texts = cells.texts[:MOST_TEXTS].str.strip().tolist()
+    value = repr(texts[0]) if len(cells.texts) == 1 and missing == 0 else None
+    digest = hash((cells.codes.tobytes(), *texts[:SOME]))
+    if column.kind not in (CATEGORY, LEFT_OUT, MIXED):
         return Look(name, missing, value=value, digest=digest)
-    counts = np.bincount(codes[codes >= 0], minlength=len(values))[: len(texts)]
     marks = [text.casefold() in MARKERS for text in texts]
     named = [repr(text) for text, taken in zip(texts, marks, strict=True) if taken]
     return Look(
@@ -135,8 +136,8 @@ def _of_texts(column: pd.Series, codes: np.ndarray, values: list[object]) -> Loo
         missing,
         text=True,
         value=value,
-        different=len(values),
+        different=len(cells.texts),
         measured=2 * sum(MEASURED.fullmatch(text) is not None for text in texts[:SOME]) > len(texts[:SOME]),
-        marker=(int(counts[marks].sum()), ", ".join(named[:MOST_CELLS])) if named else None,
+        marker=(int(cells.counts[: len(texts)][marks].sum()), ", ".join(named[:MOST_CELLS])) if named else None,
         digest=digest,
     )

@@ -11,47 +11,38 @@ rows are ranked. So no row that is ranked has voted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
 from hashlib import sha256
-from itertools import chain, pairwise, repeat
-from threading import local
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from bestleaf.checks import one_of, shown, whole
-from bestleaf.engine.records import Workplace
 from bestleaf.features.all_subsets import MOST_NUMBERS
 from bestleaf.features.data import (
     LIGHTEST,
     checked_data,
     checked_targets,
-    copied_columns,
     drawn,
     in_order,
-    lanes,
     lightest_share,
     reference_size,
     row_roles,
     task_of,
 )
-from bestleaf.features.gpu import DEVICES, CudaVotes, Gpu, PaddedSubsets
+from bestleaf.features.gpu import DEVICES, PaddedSubsets
 from bestleaf.features.kernels import all_subsets as together
-from bestleaf.features.kernels import neighbours as kernels
 from bestleaf.features.kernels import ranking
-from bestleaf.features.kernels.records import NEIGHBOURS, TIES
+from bestleaf.features.kernels.records import TIES
 from bestleaf.features.ranking import counted_pairs, pulls
 from bestleaf.features.rows import check_voters, checked_weights, group_numbers
+from bestleaf.features.votes import Votes
 
 TASKS = ("auto", "classification", "regression")
-DISTANCES_A_THREAD = 10**6  # fewer are not worth a thread
 TOGETHER = 16  # outputs whose votes are copied together: those of a row in one line of the cache
-A_PIECE = 5 * 10**8  # distances on one feature that are computed between two looks at the clock: about 50 ms
-AN_OUTPUT = 1000  # how many of them the votes of a row on one output take
-DISTANCES_A_GPU = 4 * 10**6  # fewer take less time on the processor than the way to the GPU and back
 
 
 class NeighbourVotes(BaseEstimator):
@@ -233,10 +224,20 @@ class KNNOracle:
         if not 2 <= self.subsample <= most:
             which = "rows that are ranked" if self.roles.apart else "rows"
             raise ValueError(f"subsample must be between 2 and the number of {which} ({most}), got {subsample}")
-        self._lanes = lanes(self.roles.references, n_neighbors)
-        self.padded = -(-self.roles.references // self._lanes) * self._lanes
-        self.columns = copied_columns(data, scale, max(len(self.rows), self.padded), self.rows)
-        self.queries = np.arange(self.roles.first_query, len(self.rows))
+        self.votes = Votes(
+            data,
+            self.targets,
+            self.roles,
+            neighbours=n_neighbors,
+            groups=self.groups,
+            real=self.classes is None,
+            scale=scale,
+            drop_zero=drop_zero,
+            memory=memory,
+            n_jobs=n_jobs,
+            device=self.device,
+        )
+        self.columns, self.queries = self.votes.columns, self.votes.queries
         self.value_cost = len(self.queries) * self.roles.references
 
     def _labels(self, targets: np.ndarray) -> np.ndarray:
@@ -264,10 +265,6 @@ class KNNOracle:
             sums = np.cumsum(self.row_weights[first:])
             self.cumulative = sums / sums[-1]
 
-    def __getstate__(self) -> dict[str, object]:
-        """Leave out votes and scratch memory, which are made again."""
-        return {name: value for name, value in vars(self).items() if name not in ("_votes", "_scratch", "_gpu")}
-
     def value(self, subset: Iterable[int]) -> float:
         """Return the exact value of a subset."""
         weights = None if self.row_weights is None else self.row_weights[self.queries]
@@ -275,22 +272,17 @@ class KNNOracle:
 
     def in_pieces(self, subset: Iterable[int]) -> Iterator[None]:
         """Compute the votes of a subset piece by piece; they are kept, so that then its value takes little time."""
-        features, rows, outputs = self._features(subset), len(self.queries), len(self.targets)
-        a_row = self.roles.references * (1 + len(features)) + AN_OUTPUT * outputs
-        many = max(1, A_PIECE // a_row)
-        for start in range(0, rows if rows > many else 0, many):
-            self._sums(features, self.queries[start : start + many])
-            yield
+        yield from self.votes.in_pieces(self._features(subset))
 
     def values(self, subsets: Iterable[Iterable[int]]) -> list[float]:
         """Return the values of several subsets, computed together on a GPU or by several threads."""
-        asked, distances = [self._features(subset) for subset in subsets], self.value_cost
-        if len(asked) > 1 and self._suits_gpu([len(features) for features in asked], len(self.queries)):
+        asked = [self._features(subset) for subset in subsets]
+        if len(asked) > 1 and self.votes.suit_gpu([len(features) for features in asked], len(self.queries)):
             found = self._values_on_gpu(PaddedSubsets.of(asked))
             if found is not None:
                 return found.tolist()
-        threads = min(self.n_jobs, len(asked), len(asked) * distances // DISTANCES_A_THREAD)
-        if threads < 2 or distances >= DISTANCES_A_THREAD:  # then the threads share the work of each value
+        threads = min(len(asked), self.votes.threads(len(asked) * len(self.queries)))
+        if threads < 2 or self.votes.threads(len(self.queries)):  # then the threads share the work of each value
             return [self.value(features) for features in asked]
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(self.value, asked))
@@ -298,14 +290,14 @@ class KNNOracle:
     @property
     def most_subsets(self) -> int:
         """How many subsets may all be evaluated, more of them on a GPU."""
-        return MOST_NUMBERS if self._gpu.is_there and not self.roles.apart else 2**22
+        return MOST_NUMBERS if self.votes.gpu.is_there and not self.roles.apart else 2**22
 
     def table_values(self, columns: np.ndarray) -> np.ndarray:
         """Return the exact values of many subsets; `columns` [subsets, features] says which features each has.
 
         Any order will do; fewest distances are computed if subsets that begin with the same features stand together.
         """
-        if self._suits_gpu(columns.sum(axis=1).tolist(), len(self.queries)):
+        if self.votes.suit_gpu(columns.sum(axis=1).tolist(), len(self.queries)):
             found = self._values_on_gpu(PaddedSubsets.among(columns))
             if found is not None:
                 return found
@@ -322,64 +314,30 @@ class KNNOracle:
 
     def _values_together(self, columns: np.ndarray) -> np.ndarray:
         """Return the values of some subsets in this thread, exactly as `value` gives them."""
-        sizes, (outputs, rows) = columns.sum(axis=1), self.targets.shape
-        examples, widest = -(-rows // together.LANES) * together.LANES, int(sizes.max())
-        groups = np.empty(0, np.int64) if self.groups is None else np.asarray(self.groups, np.int64)
-        votes = np.empty((len(columns), outputs, rows), np.float32)
-        together.count_votes(
-            np.nonzero(columns)[1],
-            np.concatenate([[0], np.cumsum(sizes)]),
-            together.Voters(self.columns, self.targets, groups, self.n_neighbors, self.classes is None),
-            np.empty((widest + 1, examples * together.LANES), np.float32),
-            np.empty(widest, np.int64),
-            np.empty(together.SCRATCH, np.float32),
-            votes,
-        )
-        if self.classes is None or self.row_weights is not None:
+        votes = self.votes.together(columns)
+        if self.classes is None:
             return np.array([self.fraction_in_order(self.targets, one.T, self.row_weights) for one in votes])
-        values = np.empty(len(columns))
-        together.rank_votes(
-            votes, self.targets, TIES[self.ties], *np.zeros((2, self.n_neighbors + 1), np.int64), values
-        )
+        values, heavy = np.empty(len(columns)), self.row_weights
+        heavy = np.ones(votes.shape[2]) if heavy is None else heavy
+        together.rank_votes(votes, self.targets, heavy, TIES[self.ties], *np.zeros((2, self.n_neighbors + 1)), values)
         return values
 
     @property
     def at_once(self) -> int:
         """How many values take less time together than one by one: many on a GPU, some for several threads."""
-        if self._gpu.is_there:  # distances and values that take about 50 ms
+        if self.votes.gpu.is_there:  # distances and values that take about 50 ms
             return int(np.clip(2 * 10**10 // self.value_cost, 1, 4096))
-        return 1 if self.n_jobs < 2 or self.value_cost >= DISTANCES_A_THREAD else 8 * self.n_jobs
-
-    @cached_property
-    def _gpu(self) -> Gpu[CudaVotes]:
-        """The GPU, to which the data are copied when there is work for it."""
-
-        def made() -> CudaVotes:
-            about = self.columns, self.targets, self.n_neighbors, self.roles.references, self._padded_groups()
-            return CudaVotes(*about, drop_zero=self.drop_zero, real=self.classes is None)
-
-        return Gpu(self.device, made)
-
-    def _padded_groups(self) -> np.ndarray | None:
-        """Return the group of each row, -1 where columns have no row."""
-        if self.groups is None:
-            return None
-        return np.pad(self.groups, (0, self.columns.shape[1] - len(self.groups)), constant_values=-1)
-
-    def _suits_gpu(self, sizes: Sequence[int], queries: int) -> bool:
-        """Return whether subsets of these sizes fit on a GPU and, with so many queries, are worth the way to it."""
-        worth = len(sizes) * queries * self.roles.references >= DISTANCES_A_GPU and self._gpu.is_there
-        return worth and min(sizes) > 0 and CudaVotes.takes(max(sizes), self.n_neighbors)
+        return 1 if self.n_jobs < 2 or self.votes.threads(len(self.queries)) else 8 * self.n_jobs
 
     def _values_on_gpu(self, subsets: PaddedSubsets) -> np.ndarray | None:
         """Return values, to the last digit as the processor computes them; None if there is no GPU."""
         queries, targets = self.queries, self.targets[:, self.queries]
         if self.row_weights is not None or self.ties == "row_order":  # the processor ranks the rows by their votes
-            sums = self._gpu.tried(lambda votes: votes.sums(subsets, queries))
+            sums = self.votes.gpu.tried(lambda votes: votes.sums(subsets, queries))
             weights = None if self.row_weights is None else self.row_weights[queries]
             return sums if sums is None else np.array([self.fraction_in_order(targets, one, weights) for one in sums])
         truth, half = np.stack([np.unique(one, return_inverse=True)[1] for one in targets]), self.ties == "half"
-        twice = self._gpu.tried(lambda votes: votes.pairs_in_order(subsets, queries, truth, half=half))
+        twice = self.votes.gpu.tried(lambda votes: votes.pairs_in_order(subsets, queries, truth, half=half))
         if twice is None:
             return None
         total, outputs = np.zeros(len(twice)), 0
@@ -416,7 +374,7 @@ class KNNOracle:
         rows = self.queries[:: -(-len(self.queries) // 2000)]
         if self.row_weights is not None:
             rows = rows[self.row_weights[rows] > 0]
-        sums, found = self._sums(self._features(subset), rows), []
+        sums, found = self.votes.sums(self._features(subset), rows), []
         for score, target in zip(sums.T, self.targets[:, rows], strict=True):
             if target.min() < target.max():
                 weights = None if self.row_weights is None else self.row_weights[rows]
@@ -433,7 +391,7 @@ class KNNOracle:
         They are nan for rows that neither vote nor are ranked.
         """
         found = np.full((self.n_samples, len(self.targets)), np.nan, np.float32)
-        found[self.rows] = self._sums(self._features(subset), np.arange(len(self.rows)))
+        found[self.rows] = self.votes.sums(self._features(subset), np.arange(len(self.rows)))
         return found
 
     def settings(self) -> dict[str, object]:
@@ -459,109 +417,27 @@ class KNNOracle:
             digest.update(np.ascontiguousarray(array).view(np.uint8).data)
         return digest.hexdigest()
 
-    def workplace(self) -> Workplace:
-        """Return what one thread of the kernels needs: the data and scratch memory."""
-        place, groups = Workplace(NEIGHBOURS), self._padded_groups()
-        place.set(
-            examples=self.roles.references,
-            padded=self.padded,
-            rows=len(self.rows),
-            stride=self.columns.shape[1],
-            lanes=self._lanes,
-            outputs=len(self.targets),
-            neighbours=self.n_neighbors,
-            drop_zero=self.drop_zero,
-            real=self.classes is None,
-            grouped=groups is not None,
-            sum_nearest=kernels.sum_nearest.address,
-            pairs_in_order=ranking.pairs_in_order.address if self.classes is None else 0,
-        )
-        place.point(
-            columns=self.columns,
-            targets=self.targets,
-            groups=np.empty(0, np.int32) if groups is None else groups,
-            distance=np.zeros(self.padded, np.float32),
-            minima=np.zeros(self._lanes, np.int32),
-            nearest=np.zeros(self.n_neighbors, np.int32),
-            who=np.zeros(self.n_neighbors, np.int64),
-            sums=np.zeros(len(self.targets), np.float32),
-            chosen=np.zeros(self.n_features, np.int64),
-        )
-        return place
-
-    @cached_property
-    def _votes(self) -> Callable[[bytes], tuple[np.ndarray, np.ndarray]]:
-        """A function of a subset that returns its sums and which of them are known; it forgets the oldest subsets."""
-        rows, outputs = len(self.rows), len(self.targets)
-        most = max(1, self.memory // (600 + rows * (1 + 4 * outputs)))  # 600 bytes are the objects of Python
-        return lru_cache(most)(lambda key: (np.empty((rows, outputs), np.float32), np.zeros(rows, np.bool_)))
-
-    @cached_property
-    def _scratch(self) -> local:
-        return local()
-
-    def _of_this_thread(self) -> tuple[Workplace, np.ndarray]:
-        """Return scratch memory for the kernels: a workplace and two histograms of votes."""
-        mine = self._scratch
-        if not hasattr(mine, "memory"):
-            mine.memory = self.workplace(), np.zeros((2, self.n_neighbors + 1), np.int64)
-        return mine.memory
-
     def _features(self, subset: Iterable[int]) -> np.ndarray:
         features = in_order(subset)
         if len(features) and not 0 <= features[0] <= features[-1] < self.n_features:
             raise ValueError(f"subset must name features from 0 to {self.n_features - 1}, got {features.tolist()}")
         return features
 
-    def kept_votes(self, subset: Iterable[int]) -> np.ndarray | None:
-        """Return [queries, outputs]: the sums of all rows that are ranked, if they were computed and are kept."""
-        sums, known = self._votes(self._features(subset).tobytes())
-        first = self.roles.first_query
-        return sums[first:] if known[first:].all() else None
-
-    def _sums(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        """Return the sums of some rows; only those that are not kept are computed."""
-        sums, known = self._votes(features.tobytes())
-        missing = queries[~known[queries]]
-        if len(missing):
-            sums[missing], known[missing] = self._computed(features, missing), True
-        return sums[self.roles.first_query :] if queries is self.queries else sums[queries]  # the same, but no copy
-
-    def _computed(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        """Return the sums of some rows; several threads compute them if that is faster."""
-        if self._suits_gpu([len(features)], len(queries)):
-            found = self._gpu.tried(lambda votes: votes.sums(PaddedSubsets.of([features]), queries)[0])
-            if found is not None:
-                return found
-        threads = min(self.n_jobs, len(queries) * self.roles.references // DISTANCES_A_THREAD)
-        if threads < 2:
-            return self._computed_here(features, queries)
-        with ThreadPoolExecutor(threads) as pool:
-            parts = np.array_split(queries, threads)
-            return np.concatenate(list(pool.map(self._computed_here, repeat(features), parts)))
-
-    def _computed_here(self, features: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        sums, place = np.empty((len(queries), len(self.targets)), np.float32), self._of_this_thread()[0]
-        place.arrays["chosen"][: len(features)] = features
-        kernels.neighbour_sums(len(features), queries, place.record, sums)
-        return sums
-
     def _value(self, features: np.ndarray, queries: np.ndarray, weights: np.ndarray | None = None) -> float:
         whole = queries is self.queries
         targets = self.targets[:, self.roles.first_query :] if whole else self.targets[:, queries]
-        return self.fraction_in_order(targets, self._sums(features, queries), weights)
+        return self.fraction_in_order(targets, self.votes.sums(features, queries), weights)
 
     def fraction_in_order(self, targets: np.ndarray, sums: np.ndarray, weights: np.ndarray | None = None) -> float:
         """Return the fraction of pairs in the right order, averaged over the outputs with different targets."""
-        fractions, ties = [], TIES[self.ties]
+        fractions, ties, counts = [], TIES[self.ties], np.zeros((2, self.n_neighbors + 1))
+        heavy = np.ones(len(sums)) if weights is None else weights
         some = (np.ascontiguousarray(sums[:, first : first + TOGETHER].T) for first in range(0, len(targets), TOGETHER))
         for target, score in zip(targets, chain.from_iterable(some), strict=True):
             if self.classes is None:
                 good, pairs = counted_pairs(target, score, ties, weights)
-            elif weights is not None:
-                good, pairs = ranking.weighted_votes(target, score, weights, ties, *np.zeros((2, self.n_neighbors + 1)))
             else:
-                good, pairs = ranking.votes_in_order(target, score, ties, *self._of_this_thread()[1])
+                good, pairs = ranking.votes_in_order(target, score, heavy, ties, *counts)
             if pairs:
                 fractions.append(float(good / pairs))
         return sum(fractions) / len(fractions)

@@ -109,7 +109,7 @@ class NeighbourRollouts(Rollouts):
     def __init__(self, lattice: FeatureLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
         oracle, units = lattice.oracle, len(lattice.groups)
         assert isinstance(oracle, KNNOracle)
-        super().__init__(lattice, oracle.workplace())
+        super().__init__(lattice, oracle.votes.workplace())
         self.rng, self.noisy_stop = rng, noisy_stop
         outputs, queries, first = len(oracle.targets), oracle.roles.queries, oracle.roles.first_query
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
@@ -152,8 +152,9 @@ class NeighbourRollouts(Rollouts):
             kept_values=np.zeros(KEPT),
             kept_subsets=np.zeros((KEPT, words), np.uint64),
             current=np.zeros(words, np.uint64),
-            below=np.zeros(oracle.n_neighbors + 1, np.int64),
-            level=np.zeros(oracle.n_neighbors + 1, np.int64),
+            ones=np.ones(oracle.subsample),
+            below=np.zeros(oracle.n_neighbors + 1),
+            level=np.zeros(oracle.n_neighbors + 1),
         )
         # Where a vote takes long, those of exact values are used again. Both must add distances in the same order.
         self._shares_votes = oracle.roles.apart and bool((np.diff(self.place.arrays["members"]) > 0).all())
@@ -180,7 +181,7 @@ class NeighbourRollouts(Rollouts):
 
     def _take_votes(self, subset: Subset) -> None:
         """Take over the votes of a subset that was evaluated: many rollouts from its node add nothing to it."""
-        votes, arrays = self.oracle.kept_votes(self.lattice.features_of(subset)), self.place.arrays
+        votes, arrays = self.oracle.votes.kept(np.array(self.lattice.features_of(subset))), self.place.arrays
         if votes is not None:
             key = np.bitwise_xor.reduce(arrays["keys"][list(subset)])  # as in the kernel `spell_out`
             row = int(key % np.uint64(len(arrays["owners"])))

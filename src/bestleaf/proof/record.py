@@ -294,6 +294,7 @@ class Encoding(Record, frozen=True, kw_only=True):
     dates: Literal["parts", "number", "drop"]
     levels: dict[str, tuple[str, ...]]
     left_out: tuple[str, ...]
+    own: str | None = None  # the class of a transformer of the user's own, which nobody else can repeat
 
 
 class Data(Record, frozen=True, kw_only=True):

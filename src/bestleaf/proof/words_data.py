@@ -97,6 +97,8 @@ def encoding_in_words(encoding: Encoding) -> str:
     missing = {None: "missing values refused", "keep": "missing values left to the estimator"}
     filled = missing.get(encoding.impute, f"missing values filled ({encoding.impute})")
     left_out = f"; left out: {first_of([shown(name) for name in encoding.left_out])}" if encoding.left_out else ""
+    if encoding.own is not None:
+        return f"columns became numbers by {shown(encoding.own)}, which verify cannot repeat{left_out}"
     categories = "a column of zeros and ones for each level of a category"
     return f"{categories}; {filled}; {dates[encoding.dates]}{left_out}"
 

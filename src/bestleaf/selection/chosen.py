@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import structs
+from sklearn.model_selection import TimeSeriesSplit
 
 import bestleaf
 from bestleaf.checks import shown
@@ -68,7 +69,8 @@ def chosen(fit: Fit) -> record.Certificate:
         if found.reason == "settled" and (claim.rows + claim.trained < len(data.y) or is_cut_short(claim, len(sets))):
             found = found._replace(reason="interrupted" if fit.budget.spent() == "interrupted" else "max_time")
     if claim is None and found.path.folds and not found.path.asked and found.reason == "settled":
-        notes += ("no score on new rows is known: without two folds at a time, too little is left to choose by",)
+        why = "without two folds at a time, too little is left to choose by, or cv scores later rows only"
+        notes += (f"no score on new rows is known: {why}",)
     return _record(fit, panel, found, claim, len(kept.y), notes)
 
 
@@ -102,7 +104,8 @@ def _split(fit: Fit, data: Data, task: str) -> Split | None:
     of_all_rows = selector.cv is not None and not hasattr(selector.cv, "split") and not isinstance(selector.cv, int)
     if of_all_rows and selector.holdout:
         raise ValueError("cv must be a number or a splitter with holdout, got a list of rows of all the data")
-    return rows_aside(data, 0 if of_all_rows else selector.holdout, task, fit.seed)
+    in_time = isinstance(selector.cv, TimeSeriesSplit) and selector.holdout is None  # test rows would know the future
+    return rows_aside(data, 0 if of_all_rows or in_time else selector.holdout, task, fit.seed)
 
 
 def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, nested: bool) -> Chosen:

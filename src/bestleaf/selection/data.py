@@ -79,12 +79,13 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[
                 selector, X, y, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=2
             )
     else:  # a feature is a column of the table
-        encoded = EncodedRows.of(encoder, X)
+        encoded = EncodedRows.of(encoder, X, y)
         validate_data(selector, X, skip_check_array=True)
         strange = is_frame(X) and isinstance(selector.encode, str)
         X, y = check_X_y(encoded.numbers(), y, ensure_all_finite=False, ensure_min_samples=2, estimator=selector)
-        if strange and (told := told_in_python(encoded.frame, y)) is not None:
+        if strange and (told := told_in_python(encoded.frame, y, encoded.read)) is not None:
             warn(told)
+        encoded = encoded._replace(read=None)
     _check_labels(y)
     names = _names_of(selector)
     if broken := columns_not_finite(X, missing=takes_missing(selector.estimator)):

@@ -32,10 +32,15 @@ class Ring(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan, first: list[Fold], labels: np.ndarray) -> Ring | None:
-        """Return a ring of the folds of the first round, or of others if rows are scored twice or not at all there."""
+        """Return a ring of the folds of the first round, or of others if rows are scored twice or not at all there.
+
+        There is none if all folds score later rows than they train on: others would know the future.
+        """
         scored = np.bincount(np.concatenate([fold.test for fold in first]), minlength=len(labels)) if first else [0]
         fewest = 3  # folds of a ring
         shared = len(first) >= fewest and bool((np.asarray(scored) == 1).all())
+        if first and all(fold.train.max() < fold.test.min() for fold in first):
+            return None
         if not shared:
             rounds = rounds_of(plan.data, labels, None, plan.seed, real=plan.panel.classes is None)
             first = rounds[0] if rounds else []

@@ -128,6 +128,9 @@ def _encoded(data: Data, X: ArrayLike) -> EncodedRows:
     """Return a table encoded as the certificate says."""
     assert data.encoding is not None
     settings = data.encoding
+    if settings.own is not None:
+        told = f"X became numbers by {in_line(settings.own, 60)}, which cannot be repeated"
+        raise ValueError(f"X and y must be left out, got some, but {told}; verify(certificate) checks the rest")
     encoder = TableEncoder(settings.impute, settings.dates)
     try:
         with warnings.catch_warnings():

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bestleaf.checks import whole
-from bestleaf.columns import TableEncoder, pandas_frame
+from bestleaf.columns import pandas_frame
 from bestleaf.columns.frames import selected_columns
 from bestleaf.features.estimator import fits_with_weights, fitted_to, routing_of
 from bestleaf.features.neighbours import NeighbourVotes
@@ -66,11 +66,12 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         must be from 0 to 1: a negative R² counts as 0.
     cv : int, splitter or iterable, default=None
         The folds, as scikit-learn understands them. None is 5 folds; those of a small table are drawn several times.
-    encode : {None, "auto"} or TableEncoder, default=None
+    encode : {None, "auto"} or transformer, default=None
         How a data frame with text, categories, truth values, dates or missing values becomes numbers. None refuses
         them. With "auto" a category is one feature, dates become their parts, and missing values are filled with
-        medians, unless the estimator takes them; see `TableEncoder` for other ways. What is filled, and which levels
-        are known, follows in each fold from its training rows.
+        medians, unless the estimator takes them; see `TableEncoder` for other ways. Any transformer of scikit-learn is
+        taken that names each column that it makes after one column of X, such as a `ColumnTransformer`: a column of X
+        stays one column of the choice. What an encoder learns follows in each fold from its training rows.
     choose : {"new_data", "training"}, default="new_data"
         Whether the score on new rows decides, or the value on the rows given, as in the paper.
     parsimony : float, default=None
@@ -137,7 +138,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         The levels of each category, and the parts of each date; empty without `encode`.
     notes_ : tuple of str
         What was done to the columns, in words; empty without `encode`.
-    encoder_ : TableEncoder or None
+    encoder_ : TableEncoder or other encoder, or None
         The fitted encoder; None if all columns are numbers already.
     history_ : list of dict
         With ``choose="training"``: samples, exact values, gap and best value in the course of time.
@@ -174,7 +175,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "estimator": [HasMethods("fit"), NeighbourVotes, list, tuple, None],
         "scoring": [str, callable, None],
         "cv": ["cv_object"],
-        "encode": [StrOptions({"auto"}), TableEncoder, None],
+        "encode": [StrOptions({"auto"}), HasMethods(["fit", "transform"]), None],
         "choose": [StrOptions({"new_data", "training"})],
         "parsimony": [Interval(Real, 0, None, closed="left"), None],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
@@ -199,7 +200,7 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         *,
         scoring: str | Callable[..., float] | None = None,
         cv: object = None,
-        encode: str | TableEncoder | None = None,
+        encode: str | BaseEstimator | None = None,
         choose: str = "new_data",
         parsimony: float | None = None,
         max_features: int | None = None,

@@ -46,7 +46,14 @@ class Space:
                 raise ValueError(f"max_features must be at least {least}{because}, got {selector.max_features}")
             limit = min(limit, selector.max_features)
         of_units = tuple(" ".join(sorted(names[column] for column in columns)) for columns in units)
-        return cls(units, of_units, tuple(allowed), tuple(forced), limit, _categories(data))
+        return cls(
+            units,
+            of_units,
+            tuple(allowed),
+            tuple(forced),
+            limit,
+            () if data.encoded is None else data.encoded.encoder.categories,
+        )
 
     @property
     def everything(self) -> tuple[int, ...]:
@@ -144,12 +151,3 @@ def _constant_columns(data: Data, units: list[list[int]], include: list[int], ex
 def _same(X: np.ndarray) -> np.ndarray:
     """Return which columns have the same value, or no value, in all rows."""
     return ((X[0] == X) | (np.isnan(X) & np.isnan(X[0]))).all(axis=0)
-
-
-def _categories(data: Data) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of each category: those of a date are not levels."""
-    if data.encoded is None:
-        return ()
-    levels = data.encoded.encoder.last_step_.levels
-    ends = np.cumsum(np.maximum(levels, 1)).tolist()
-    return tuple(tuple(range(end - many, end)) for end, many in zip(ends, levels.tolist(), strict=True) if many)

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 from msgspec import structs
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
@@ -174,8 +173,7 @@ def _together(seen: Data, new: Data) -> Data:
         metadata["groups"] = np.concatenate([first, second + first.max() + 1])
     encoded = seen.encoded
     if encoded is not None and new.encoded is not None:
-        frame = pd.concat([encoded.frame, new.encoded.frame], ignore_index=True)
-        encoded = EncodedRows(encoded.encoder, frame, np.concatenate([encoded.plain, new.encoded.plain]))
+        encoded = encoded.and_more(new.encoded)
     return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, metadata, encoded)
 
 
@@ -192,7 +190,7 @@ def _checked(
     encoded = None
     if seen.encoded is not None:
         encoder = seen.encoded.encoder
-        encoded = EncodedRows(encoder, pandas_frame(X), encoder.plain(X))
+        encoded = EncodedRows(encoder, pandas_frame(X), encoder.plain(X), y)
         numbers = encoded.numbers()
     else:
         try:

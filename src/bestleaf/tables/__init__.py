@@ -1,7 +1,6 @@
 """Feature selection on files and data frames: read, check, encode, select, compare."""
 
-from bestleaf.columns.check import TableCheck, check_table
-from bestleaf.columns.findings import Finding
+from bestleaf.columns.check import Finding, TableCheck, check_table
 from bestleaf.tables.load import Table, load_table, prepared
 from bestleaf.tables.read import read_frame
 

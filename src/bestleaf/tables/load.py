@@ -23,7 +23,7 @@ from bestleaf.columns.check import (
     columns_named,
     without_columns,
 )
-from bestleaf.columns.kinds import CATEGORY, DATE, LENGTH, REFUSED, TEXT, floats_of, read_target
+from bestleaf.columns.kinds import CATEGORY, DATE, LENGTH, REFUSED, TEXT, Read, floats_of, read_target
 from bestleaf.features.data import task_of
 from bestleaf.proof import record
 from bestleaf.proof.text import counted, first_of
@@ -80,8 +80,10 @@ class Table:
             return self
         features = self.original.drop(columns=self.target)
         encoder = clone(self.encoder).set_params(impute=self.encoder.impute if impute is None else impute)
-        encoder = _fitted(encoder, features.iloc[rows])
-        return replace(self, X=_numbers(encoder, features), encoder=encoder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the notes say it
+            encoder.fit(features.iloc[rows])
+        return replace(self, X=_frame(encoder, encoder.transform(features), features.index), encoder=encoder)
 
 
 def load_table(
@@ -159,7 +161,7 @@ def load_table(
             out = f"were left out: {listed(check.left_out)}; keep takes them in" if check.left_out else "were dropped"
             none = f"got none, because all {out}"
             raise ValueError(f"the table must have a column beside the target {shown(target)}, {none}")
-        table = prepared(searched, target, impute=impute, dates=dates, task=task)
+        table = prepared(searched, target, impute=impute, dates=dates, task=task, read=check.read)
     except ValueError as error:
         raise RefusedTableError(str(error), check, notes) from error
     return replace(table, metadata=metadata, made=made, check=check)
@@ -229,7 +231,13 @@ def split_off_rows(
 
 
 def prepared(
-    frame: pd.DataFrame, target: str, *, impute: str | None = None, dates: str = "parts", task: str = "auto"
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    impute: str | None = None,
+    dates: str = "parts",
+    task: str = "auto",
+    read: dict[str, Read] | None = None,
 ) -> Table:
     """Return a table ready for a search: categories and dates as numbers, missing values refused, filled or kept.
 
@@ -249,6 +257,8 @@ def prepared(
         What becomes of dates: their parts, the days since 1970, or nothing.
     task : {"auto", "classification", "regression"}, default="auto"
         Regression needs numbers in the target.
+    read : dict, default=None
+        What `TableCheck.read` says of the columns, if they were looked at already.
     """
     check_target_name(frame, target)
     if len(frame.columns) < 2:
@@ -256,9 +266,12 @@ def prepared(
     y = encoded_target(frame[target])
     _check_task(y, task)
     features = frame.drop(columns=target)
-    encoder = _fitted(TableEncoder(impute, dates), features)
+    encoder = TableEncoder(impute, dates)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the notes say it
+        plain, _ = encoder.fit_plain(features, read)
     notes = (*frame.attrs.get(NOTES, ()), *encoder.notes())
-    return Table(_numbers(encoder, features), y, frame, target, encoder, notes)
+    return Table(_frame(encoder, encoder.encoded(plain), features.index), y, frame, target, encoder, notes)
 
 
 def _check_task(y: pd.Series, task: str) -> None:
@@ -275,14 +288,8 @@ def _check_task(y: pd.Series, task: str) -> None:
         raise ValueError(f"{told}, got one row of {shown(rows.index[-1])}{numbers}")
 
 
-def _fitted(encoder: TableEncoder, features: pd.DataFrame) -> TableEncoder:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the notes say it
-        return encoder.fit(features)
-
-
-def _numbers(encoder: TableEncoder, features: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(encoder.transform(features), columns=encoder.get_feature_names_out(), index=features.index)
+def _frame(encoder: TableEncoder, numbers: np.ndarray, index: pd.Index) -> pd.DataFrame:
+    return pd.DataFrame(numbers, columns=encoder.get_feature_names_out(), index=index)
 
 
 def encoded_target(column: pd.Series) -> pd.Series:

@@ -166,12 +166,12 @@ def count_votes(features, starts, voters, stack, path, scratch, votes):
 
 
 @kernel
-def rank_votes(votes, targets, ties, below, level, values):
+def rank_votes(votes, targets, weights, ties, below, level, values):
     """Write the values of all subsets from their votes for classes."""
     for subset in range(len(votes)):
         total, counted = 0.0, 0
         for output in range(len(targets)):
-            good, pairs = votes_in_order(targets[output], votes[subset, output], ties, below, level)
+            good, pairs = votes_in_order(targets[output], votes[subset, output], weights, ties, below, level)
             if pairs > 0:
                 total += good / pairs
                 counted += 1

@@ -1,6 +1,6 @@
 """How many pairs of rows scores put in the order of their targets: AUC and concordance index are such fractions."""
 
-from bestleaf.engine.compile import inlined, kernel, separate
+from bestleaf.engine.compile import kernel, separate
 from bestleaf.features.kernels.records import HALF, PAIRS, ROW_ORDER
 
 
@@ -52,48 +52,16 @@ def pairs_of_sorted(truth, ranks, weight, tie, seen):
     return good, pairs
 
 
-@inlined
-def counted_by_votes(below, level, tie):
-    """Return (pairs in the right order, all pairs) from the negatives `below` and the positives `level` by their votes.
-
-    A pair with equal votes counts `tie`.
-    """
-    good, positives, negatives = 0.0, 0, 0
-    for vote in range(len(below)):
-        good += level[vote] * negatives
-        good += tie * level[vote] * below[vote]
-        negatives += below[vote]
-        positives += level[vote]
-    return good, positives * negatives
-
-
 @kernel
-def votes_in_order(truth, score, ties, below, level):
+def votes_in_order(truth, score, weight, ties, below, level):
     """Return the result of `pairs_in_order` for two classes, if scores are numbers of votes, in one pass.
 
-    `below` and `level` are scratch memory: the negatives and the positives with each number of votes.
+    A pair counts the product of its weights. `below` and `level` are scratch memory: they get the weights of the
+    negatives and of the positives with each number of votes.
     """
-    in_order = 0
     for vote in range(len(below)):
-        below[vote] = 0
-        level[vote] = 0
-    for place in range(len(score)):
-        vote = int(score[place])
-        if truth[place] > 0:
-            level[vote] += 1
-            in_order += below[vote]
-        else:
-            below[vote] += 1
-    good, pairs = counted_by_votes(below, level, 0.5 if ties == HALF else 0.0)
-    return good + (in_order if ties == ROW_ORDER else 0), pairs
-
-
-@kernel
-def weighted_votes(truth, score, weight, ties, below, level):
-    """Return the result of `votes_in_order` if each pair counts the product of its weights.
-
-    `below` and `level` are zeros: they get the weights of the negatives and of the positives with each number of votes.
-    """
+        below[vote] = 0.0
+        level[vote] = 0.0
     in_order = 0.0
     for place in range(len(score)):
         vote = int(score[place])
@@ -102,5 +70,10 @@ def weighted_votes(truth, score, weight, ties, below, level):
             in_order += weight[place] * below[vote]
         else:
             below[vote] += weight[place]
-    good, pairs = counted_by_votes(below, level, 0.5 if ties == HALF else 0.0)
-    return good + (in_order if ties == ROW_ORDER else 0.0), pairs
+    good, positives, negatives, tie = 0.0, 0.0, 0.0, 0.5 if ties == HALF else 0.0
+    for vote in range(len(below)):
+        good += level[vote] * negatives
+        good += tie * level[vote] * below[vote]
+        negatives += below[vote]
+        positives += level[vote]
+    return good + (in_order if ties == ROW_ORDER else 0.0), positives * negatives

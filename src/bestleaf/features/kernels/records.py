@@ -70,6 +70,7 @@ NEIGHBOURS = record(
     kept_subsets="i",  # -> [kept, words]
     by_size="i",  # -> [units + 1, 2] sum and number of values of rollouts that ended with so many units
     current="i",  # -> [words]
+    ones="i",  # -> [m]
     below="i",  # -> [k + 1]
     level="i",  # -> [k + 1]
 )

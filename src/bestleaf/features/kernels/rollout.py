@@ -172,7 +172,8 @@ def value_on_subsample(start, oracle):
     """Return the value of the subset whose votes begin at `start`, on the subsample at the front of the order."""
     order, length = longs_at(oracle.order, oracle.queries), oracle.subsample
     score, truth = singles_at(oracle.score, length), singles_at(oracle.truth, length)
-    below, level = longs_at(oracle.below, oracle.neighbours + 1), longs_at(oracle.level, oracle.neighbours + 1)
+    below, level = floats_at(oracle.below, oracle.neighbours + 1), floats_at(oracle.level, oracle.neighbours + 1)
+    ones = floats_at(oracle.ones, length)
     total, counted = 0.0, 0
     for output in range(oracle.outputs):
         target = singles_at(oracle.targets + 4 * oracle.rows * output, oracle.rows)
@@ -183,7 +184,7 @@ def value_on_subsample(start, oracle):
         if oracle.real == 1:
             good, pairs = pairs_at(oracle.pairs_in_order)(truth, score, oracle.ties)
         else:
-            good, pairs = votes_in_order(truth, score, oracle.ties, below, level)
+            good, pairs = votes_in_order(truth, score, ones, oracle.ties, below, level)
         if pairs > 0:
             total += good / pairs
             counted += 1
