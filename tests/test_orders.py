@@ -56,6 +56,17 @@ def test_orders_begin_with_forced_units_and_keep_groups_together(order):
     assert {*found[1:4]} == {1, 3, 5}
 
 
+def test_noise_of_many_values_does_not_pass_for_columns_of_two_values():
+    found = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.hstack([rng.integers(0, 2, (400, 6)), rng.normal(size=(400, 30))])
+        y = (X[:, :6].sum(axis=1) + 1.5 * rng.normal(size=400) > 3).astype(int)
+        data = Data(X, y, np.array([f"x{one}" for one in range(36)], object), {})
+        found += int((elimination(part_of(data), bool)[:6] < 6).sum())
+    assert found >= 18  # of 24; 9 if what chance explains counts, too
+
+
 def test_pooled_orders_agree_on_what_most_put_first():
     assert pooled([np.array([2, 0, 1]), np.array([2, 1, 0]), np.array([0, 2, 1])]).tolist() == [2, 0, 1]
 
@@ -74,7 +85,7 @@ def squares(targets, classes):
     return sum(one * one for one in sums) / len(targets)
 
 
-def plain_forest(codes, targets, new, classes, tried, leaf, depth, seed, trees):
+def plain_forest(codes, targets, new, classes, tried, leaf, depth, chance, seed, trees):
     """Return (importances, predictions) of a forest in plain Python."""
     importance, out = [0.0] * len(codes), [[0.0] * classes for _ in new[0]]
     for tree in range(trees):
@@ -112,7 +123,9 @@ def plain_forest(codes, targets, new, classes, tried, leaf, depth, seed, trees):
                         out[row][one] += mean
                 continue
             column, cut = best
-            importance[column] += most
+            same = [here.count(one) / len(here) for one in range(classes)]
+            variance = np.var(here) if classes == 1 else 1.0 - sum(one**2 for one in same)
+            importance[column] += max(most - chance * variance, 0.0)
             for side in (False, True):
                 nodes.append(
                     (
@@ -124,17 +137,18 @@ def plain_forest(codes, targets, new, classes, tried, leaf, depth, seed, trees):
     return importance, out
 
 
+@pytest.mark.parametrize("chance", [0.0, 2.5])
 @pytest.mark.parametrize("classes", [1, 3, 25])
-def test_the_forest_is_that_of_plain_python(classes):
+def test_the_forest_is_that_of_plain_python(classes, chance):
     rng = np.random.default_rng(3)
     codes, new = (rng.integers(0, 9, (5, rows)).astype(np.uint8) for rows in (40, 11))
     targets = rng.integers(0, classes if classes > 1 else 100, 40)
     scratch = forest.Scratch.of(40, 11, classes, 5)._replace(shuffled=np.empty(5, np.int64))
-    table, shape = forest.Table(codes, np.arange(5), targets, new), forest.Shape(classes, 3, 2, 5)
+    table, shape = forest.Table(codes, np.arange(5), targets, new), forest.Shape(classes, 3, 2, 5, chance)
     importance, out = np.zeros(5), np.zeros((11, classes))
     for some in ((0, 3), (3, 7)):  # in two batches
         forest.grow(table, shape, scratch, 17, some, importance, out)
-    expected = plain_forest(codes.tolist(), targets.tolist(), new.tolist(), classes, 3, 2, 5, 17, 7)
+    expected = plain_forest(codes.tolist(), targets.tolist(), new.tolist(), classes, 3, 2, 5, chance, 17, 7)
     np.testing.assert_allclose(importance, expected[0])
     np.testing.assert_allclose(out, expected[1])
 

@@ -88,7 +88,7 @@ class Rule(NamedTuple):
         if self.asked is not None:
             return self.sizes.index(self.asked)
         mean, within = curve.mean(axis=0), np.array(self.sizes) <= self.limit
-        guard = max(0.005 * self.unit, self.tolerance)  # no judge may lose more than this plus half of the mean gain
+        guard = max(0.01 * self.unit, self.tolerance)  # no judge may lose more than this plus half of the mean gain
         allowed = within & (curve.min(axis=0) + np.maximum(mean, 0.0) / 2 >= -guard)
         mean = np.where(allowed if allowed.any() else within, mean, -np.inf)
         return int(np.argmax(mean >= mean.max() - self.tolerance))

@@ -31,6 +31,7 @@ class Shape(NamedTuple):
     tried: int  # columns tried at a node
     leaf: int  # fewest rows of a leaf
     depth: int
+    chance: float = 0.0  # importance is what a cut explains beyond so many variances of the targets of its node
 
 
 class Scratch(NamedTuple):
@@ -211,6 +212,21 @@ def best_cut(table, shape, scratch, first, last):
 
 
 @inlined
+def variance(target, total):
+    """Return the variance of the targets of a node, that of class indicators for classes."""
+    rows = len(target)
+    if len(total) > 1:
+        found = 1.0
+        for one in range(len(total)):
+            found -= (total[one] / rows) ** 2
+        return found
+    found, mean = 0.0, total[0] / rows
+    for place in range(rows):
+        found += (target[place] - mean) ** 2
+    return found / rows
+
+
+@inlined
 def divide(column, cut, row, first, last):
     """Move the rows with codes of at most `cut` to the front; return where the others begin."""
     while first < last:
@@ -254,6 +270,8 @@ def grow_tree(table, shape, scratch, importance, out):
                 for place in range(new_first, new_last):
                     out[scratch.new_row[place], one] += total[one] / (last - first)
             continue
+        if shape.chance > 0.0:
+            gain = max(gain - shape.chance * variance(scratch.target[first:last], total), 0.0)
         importance[best] += gain
         column = table.used[best]
         middle = divide(table.codes[column], cut, row, first, last)
