@@ -155,7 +155,7 @@ def collected(folder: Path) -> Callable[..., Record]:
             return {"columns": len(support), "seconds": taken}
         labels_of = table.y.astype(np.float64) if table.real else table.y.astype(str)
         names = np.array([f"x{one:05d}" for one in range(X.shape[1])], object)
-        data = Data(X[kept], labels_of[kept], names, {})
+        data = Data(X[kept], labels_of[kept], names)
         panel = Panel.of(None, None, data, split)
         labels = numbered(data.y, panel.classes)
         rows = rows_to_choose_by(labels, None, split)

@@ -124,10 +124,10 @@ def test_an_evaluator_says_which_moves_enter_first(small):
 
 REFUSED = {
     "at_once": "players who move one after the other, got at_once with simultaneous moves",
-    "hidden": "perfect information, got hidden, in which players do not see everything",
+    "hidden": "perfect information, got hidden with players who do not see everything",
     "three": "one or two players, got three with 3",
-    "general": "zero-sum or give both the same, got general, which does neither",
-    "drawn": "the probabilities of chance, got drawn, which only draws what happens",
+    "general": "a sum of zero, or the same for both, got general with neither",
+    "drawn": "known probabilities of chance, got drawn with chance that is only drawn",
     "endless": "returns between two finite numbers, got endless",
     "unheard_of": "the name of a game that OpenSpiel can load, got 'unheard_of'",
 }

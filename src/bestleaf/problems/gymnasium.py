@@ -79,8 +79,17 @@ class GymnasiumModel:
         **settings: object,
     ) -> None:
         made = _made(env, settings)
-        self._moves = _read_model(made)
-        self.horizon = _checked_horizon(horizon, made)
+        model = getattr(getattr(made, "unwrapped", None), "P", None)
+        if not isinstance(model, Mapping):
+            raise ValueError(f"env must have a model, the table env.unwrapped.P, got {shown(made)} without one")
+        self._moves: dict[int, Actions] = {
+            int(place): {int(action): _merged(outcomes) for action, outcomes in actions.items()}
+            for place, actions in model.items()
+        }
+        limit = getattr(getattr(made, "spec", None), "max_episode_steps", None) if horizon is None else horizon
+        if limit is None:
+            raise ValueError("horizon must be given, because the environment has no limit of its own, got None")
+        self.horizon = whole("horizon", limit, 1)
         self.discount = number("discount", discount, "between 0 and 1", 0, 1)
         self.start = _checked_start(start, made, self._moves)
         self.low, self.high = self._returns()
@@ -149,13 +158,12 @@ class GymnasiumModel:
     def _below(self, state: State) -> dict[State, float]:
         """Return the children and, where chance moves, their probabilities; equal ones are one."""
         moves, found = self._moves[state[1]], dict[State, float]()
+        below: list[tuple[int, State, float]] = [
+            (action, self._after(state, outcomes[0]) if len(outcomes) == 1 else (*state[:3], action), 1.0)
+            for action, outcomes in (moves.items() if len(state) == 3 else ())
+        ]
         if len(state) == 4:
             below = [(-1, self._after(state, one), one.probability) for one in moves[int(state[3])]]
-        else:
-            single = {
-                action: self._after(state, outcomes[0]) for action, outcomes in moves.items() if len(outcomes) == 1
-            }
-            below = [(action, single.get(action, (*state, action)), 1.0) for action in moves]
         for action, child, probability in below:
             found[child] = found.get(child, 0.0) + probability
             self._origins.setdefault(child, (state, action))
@@ -212,18 +220,8 @@ def _made(env: str | gymnasium.Env, settings: Mapping[str, object]) -> gymnasium
         raise ValueError(f"env must be the name of an environment of Gymnasium, got {shown(env)}: {error}") from None
 
 
-def _read_model(env: gymnasium.Env) -> dict[int, Actions]:
-    """Return the outcomes of every action in every place; equal outcomes are one."""
-    model = getattr(getattr(env, "unwrapped", None), "P", None)
-    if not isinstance(model, Mapping):
-        raise ValueError(f"env must have a model, the table env.unwrapped.P, got {shown(env)} without one")
-    return {
-        int(place): {int(action): _merged(outcomes) for action, outcomes in actions.items()}
-        for place, actions in model.items()
-    }
-
-
 def _merged(outcomes: Sequence[tuple[float, int, float, bool]]) -> tuple[Outcome, ...]:
+    """Return the outcomes of an action; equal ones are one."""
     shares: dict[tuple[int, float, bool], float] = {}
     for probability, place, reward, over in outcomes:
         after = (int(place), float(reward), bool(over))
@@ -232,14 +230,6 @@ def _merged(outcomes: Sequence[tuple[float, int, float, bool]]) -> tuple[Outcome
     if abs(total - 1.0) > 1e-6:
         raise ValueError(f"env must have a model whose probabilities sum to 1, got {total:g}")
     return tuple(Outcome(share / total, *after) for after, share in shares.items() if share > 0.0)
-
-
-def _checked_horizon(horizon: int | None, env: gymnasium.Env) -> int:
-    if horizon is None:
-        horizon = getattr(getattr(env, "spec", None), "max_episode_steps", None)
-        if horizon is None:
-            raise ValueError("horizon must be given, because the environment has no limit of its own, got None")
-    return whole("horizon", horizon, 1)
 
 
 def _checked_start(start: int | None, env: gymnasium.Env, places: Mapping[int, object]) -> int:

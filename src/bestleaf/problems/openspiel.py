@@ -233,32 +233,26 @@ def _start(game: str | pyspiel.Game | pyspiel.State) -> pyspiel.State:
 def _checked_returns(game: pyspiel.Game) -> tuple[float, float]:
     """Return the smallest and the largest return of a game; refuse games that are no search in a graph."""
     kind, players, low, high = game.get_type(), game.num_players(), game.min_utility(), game.max_utility()
-    general = players == 2 and kind.utility.name == "GENERAL_SUM"
-    wanted = {  # what a game must have, and what this one has instead
-        "have players who move one after the other, got {} with simultaneous moves": kind.dynamics.name == "SEQUENTIAL",
-        "have perfect information, got {}, in which players do not see everything": kind.information.name
-        == "PERFECT_INFORMATION",
-        f"have one or two players, got {{}} with {players}": players in (1, 2),
-        "be zero-sum or give both the same, got {}, which does neither": not general,
-        "give the probabilities of chance, got {}, which only draws what happens": kind.chance_mode.name
-        != "SAMPLED_STOCHASTIC",
-        f"have returns between two finite numbers, got {{}} with {low:g} and {high:g}": isfinite(low)
-        and isfinite(high)
-        and low < high,
-    }
-    for words, fine in wanted.items():
+    finite = isfinite(low) and isfinite(high) and low < high
+    wanted = (  # what a game must have, and what this one has instead
+        (kind.dynamics.name == "SEQUENTIAL", "players who move one after the other", "simultaneous moves"),
+        (kind.information.name == "PERFECT_INFORMATION", "perfect information", "players who do not see everything"),
+        (players in (1, 2), "one or two players", f"{players}"),
+        (players == 1 or kind.utility.name != "GENERAL_SUM", "a sum of zero, or the same for both", "neither"),
+        (kind.chance_mode.name != "SAMPLED_STOCHASTIC", "known probabilities of chance", "chance that is only drawn"),
+        (finite, "returns between two finite numbers", f"{low:g} and {high:g}"),
+    )
+    for fine, words, got in wanted:
         if not fine:
-            raise ValueError(f"game must {words.format(kind.short_name)}")
+            raise ValueError(f"game must have {words}, got {kind.short_name} with {got}")
     return float(low), float(high)
 
 
-def _checked_key(
-    key: str | Callable[[pyspiel.State], Hashable] | None, name: str
-) -> Callable[[pyspiel.State], Hashable]:
+def _checked_key(key: object, name: str) -> Callable[[pyspiel.State], Hashable]:
     if key is None:
         key = "board" if name in MEMORYLESS else "history"
     if isinstance(key, str) and key in KEYS:
         return KEYS[key]
-    if isinstance(key, str) or not callable(key):
+    if not callable(key):
         raise ValueError(f"key must be one of {', '.join(KEYS)}, a function or None, got {shown(key)}")
     return key

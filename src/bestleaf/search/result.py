@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -149,19 +150,12 @@ class Result:
     @cached_property
     def leaves(self) -> tuple[FoundLeaf, ...]:
         """Every leaf of the final graph with its statistics."""
-        states = self.states
+        states, same = self.states, attrgetter(*(one.name for one in fields(FoundLeaf)[2:]))
         return tuple(
             FoundLeaf(
                 states[one.node],
                 states[one.node] if one.label is None else one.label,
-                one.terminal,
-                one.exact,
-                one.count,
-                one.mean,
-                one.lower,
-                one.upper,
-                one.order,
-                one.share,
+                *same(one),
             )
             for one in self.search.leaves
         )

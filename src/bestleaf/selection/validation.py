@@ -164,17 +164,17 @@ def validate(
 
 def _together(seen: Data, new: Data) -> Data:
     """Return the rows of the fit and the test rows in one table; rows have weight 1 where none was given."""
-    metadata, both = {}, (seen, new)
-    if "sample_weight" in {*seen.metadata, *new.metadata}:
-        weights = [one.metadata.get("sample_weight", np.ones(len(one.y))) for one in both]
-        metadata["sample_weight"] = np.concatenate(weights)
-    if "groups" in {*seen.metadata, *new.metadata}:
-        first, second = (group_numbers(one.metadata.get("groups", np.arange(len(one.y))), len(one.y)) for one in both)
-        metadata["groups"] = np.concatenate([first, second + first.max() + 1])
+    groups, weights, both = None, None, (seen, new)
+    if any(one.weights is not None for one in both):
+        weights = np.concatenate([np.ones(len(one.y)) if one.weights is None else one.weights for one in both])
+    if any(one.groups is not None for one in both):
+        given = [np.arange(len(one.y)) if one.groups is None else one.groups for one in both]
+        first, second = (group_numbers(one, len(one)) for one in given)
+        groups = np.concatenate([first, second + first.max() + 1])
     encoded = seen.encoded
     if encoded is not None and new.encoded is not None:
         encoded = encoded.and_more(new.encoded)
-    return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, metadata, encoded)
+    return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, groups, weights, encoded)
 
 
 def _checked(
@@ -206,14 +206,15 @@ def _checked(
         raise ValueError(f"X_test must not have missing values (NaN) or infinity (inf), found in columns [{which}]")
     _check_targets(task, seen.y, y)
     checks = {"groups": group_numbers, "sample_weight": checked_weights}
-    metadata = {name: checks[name](one, len(y)) for name, one in given.items() if one is not None}
-    data = Data(numbers, y, seen.names, metadata, encoded)
-    if "sample_weight" in metadata:
+    rows = {name: checks[name](one, len(y)) for name, one in given.items() if one is not None}
+    data = Data(numbers, y, seen.names, rows.get("groups"), rows.get("sample_weight"), encoded)
+    if data.weights is not None:
         check_targets(data, task)
     _refuse_seen_rows(seen, data, task)
     together = kept_together(data)
     if together is not data:
-        many = len(y) - len(np.unique(together.metadata["groups"]))
+        assert together.groups is not None
+        many = len(y) - len(np.unique(together.groups))
         warn(f"{many:,} rows of X_test are copies of others there; equal rows count as a group, so there is no proof")
     return together
 
@@ -240,7 +241,7 @@ def _refuse_seen_rows(seen: Data, new: Data, task: str) -> None:
     known, asked = (np.bincount(some, minlength=len(numbers)) for some in np.split(numbers, [len(seen.y)]))
     found, many = int(asked[known > 0].sum()), len(new.y)
     twice = known[known > 1].sum() / len(seen.y)
-    if kept_together(seen._replace(metadata={})).metadata:  # copies say nothing of chance
+    if kept_together(seen._replace(groups=None)).groups is not None:  # copies say nothing of chance
         twice = 0.0
     # Rows that are equal by chance are so among the test rows, too.
     likely = min(many * twice, (asked[asked > 1].sum() + 3) * max(1.0, len(seen.y) / many))
