@@ -122,7 +122,7 @@ def on_new_rows(case: Case, y: np.ndarray, y_new: np.ndarray, chosen: np.ndarray
     units = tuple(range(case.X.shape[1]))
     names = np.array([f"x{unit}" for unit in units], object)
     space = Space(tuple((unit,) for unit in units), tuple(names), units, (), len(units))
-    data = Data(np.vstack([case.X, case.X_new]), np.concatenate([y, y_new]), names, {})
+    data = Data(np.vstack([case.X, case.X_new]), np.concatenate([y, y_new]), names)
     rows = np.arange(len(y))
     panel = Panel.of(None, None, data.part(rows), seed)
     part = panel.part(data, space, Fold(rows, np.arange(len(y), len(data.y))))

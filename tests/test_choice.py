@@ -154,7 +154,7 @@ def test_a_category_is_one_unit_and_gaps_are_filled():
     table = pd.DataFrame({"good": np.array(list("abcdef"))[level], "bad": [f"n{one}" for one in noise]})
     table["gaps"] = np.where(rng.random(200) < 0.2, np.nan, rng.normal(size=200))
     encoded = EncodedRows.of(TableEncoder(impute="median"), table)
-    data = Data(encoded.numbers(), (level % 2 + (rng.random(200) < 0.1)) % 2, np.array(list(table)), {}, encoded)
+    data = Data(encoded.numbers(), (level % 2 + (rng.random(200) < 0.1)) % 2, np.array(list(table)), encoded=encoded)
     space = space_of(
         0,
         units=tuple(map(tuple, encoded.encoder.columns_)),
@@ -172,8 +172,8 @@ def test_rows_of_a_group_are_in_one_fold():
     groups = np.repeat(np.arange(30), 4)
     y = (np.arange(30) % 2)[groups]
     X = np.column_stack([rng.normal(size=30)[groups], rng.normal(size=(120, 3))])  # the first one tells the group
-    found = chosen(Data(X, y, np.arange(4), {"groups": groups}))
-    assert chosen(Data(X, y, np.arange(4), {})).nested.score > 0.75
+    found = chosen(Data(X, y, np.arange(4), groups))
+    assert chosen(Data(X, y, np.arange(4))).nested.score > 0.75
     assert found.nested.score < 0.7
 
 
@@ -210,7 +210,7 @@ def test_weights_count_in_the_scores():
     X, wrong = data.X.copy(), np.arange(200) % 2 == 1
     X[wrong, 2:] = np.random.default_rng(9).normal(size=(100, 6))
     X[wrong, 0] = data.y[wrong]
-    weighted = data._replace(X=X, metadata={"sample_weight": np.where(wrong, 0.0, 1.0)})
+    weighted = data._replace(X=X, weights=np.where(wrong, 0.0, 1.0))
     assert 5 in chosen(weighted, nested=False).units
     one, two = (chosen(some, nested=False).path.rows[-1].score for some in (weighted, data._replace(X=X)))
     assert one != two
@@ -276,7 +276,7 @@ def test_the_honest_score_of_noise_is_that_of_guessing():
     scores, errors = [], []
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        data = Data(rng.normal(size=(60, 6)), rng.permutation(60) % 2, np.arange(6), {})
+        data = Data(rng.normal(size=(60, 6)), rng.permutation(60) % 2, np.arange(6))
         found = chosen(data, seed=seed).nested
         scores.append(found.score)
         errors.append(found.standard_error)

@@ -18,8 +18,8 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(90, 4)), np.arange(90) % 3
 
 
-def data_of(X, y, **metadata):
-    return Data(X, np.asarray(y), np.arange(X.shape[1]), metadata)
+def data_of(X, y, **more):
+    return Data(X, np.asarray(y), np.arange(X.shape[1]), **more)
 
 
 def fitted(estimator=None, X=X, y=Y, weights=None, groups=None, **settings):
@@ -28,7 +28,7 @@ def fitted(estimator=None, X=X, y=Y, weights=None, groups=None, **settings):
 
 def test_copies_of_rows_are_kept_together_and_categories_are_not():
     noise, y = np.tile(RNG.normal(size=(300, 4)), (2, 1)), np.tile(RNG.integers(0, 2, 300), 2)
-    together = kept_together(data_of(noise, y)).metadata["groups"]
+    together = kept_together(data_of(noise, y)).groups
     assert (together[:300] == together[300:]).all()
     with pytest.warns(UserWarning, match="300 rows are copies of other rows"):
         found = fitted(NeighbourVotes(), noise, y, holdout=0.3)
@@ -36,7 +36,7 @@ def test_copies_of_rows_are_kept_together_and_categories_are_not():
     assert verify(found.certificate_, noise, y)
     assert any("300 rows" in note for note in found.certificate_.told.notes)
     for plain in (RNG.integers(0, 4, (600, 3)) * 1.0, RNG.integers(0, 90, (600, 1)) * 1.0, RNG.normal(size=(600, 3))):
-        assert not kept_together(data_of(plain, y)).metadata
+        assert kept_together(data_of(plain, y)).groups is None
 
 
 def test_many_zeros_are_one_part_and_nothing_is_nan():

@@ -338,13 +338,6 @@ def test_states_that_cannot_be_told_apart_later_are_refused(tmp_path):
         best_arm(Odd(), **PROMISE, memory=tmp_path / "run.db")
 
 
-def test_checkpoint_says_what_to_use_instead():
-    with pytest.raises(TypeError, match="'checkpoint'; use memory"):
-        best_arm(Slow(), **PROMISE, checkpoint="run.blf")
-    with pytest.raises(TypeError, match=r"memory='run\.db'"):
-        BestLeafSelector(checkpoint="run.blf")
-
-
 def test_threads_share_a_file(tmp_path):
     def work(seed):
         return found_by(best_arm(Slow(), **PROMISE, seed=seed, memory=tmp_path / "run.db"))

@@ -213,8 +213,8 @@ def test_random_numbers_are_those_of_the_published_generator():
 # ---- which rows are test rows
 
 
-def rows_of(y, **metadata):
-    return Data(np.zeros((len(y), 1)), np.asarray(y), np.array(["x0"], object), metadata)
+def rows_of(y, **more):
+    return Data(np.zeros((len(y), 1)), np.asarray(y), np.array(["x0"], object), **more)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_why_there_is_no_proof():
     y, predicted = np.arange(300) % 2, rng.normal(size=(300, 4))
     plain = rows_of(y)
     assert claim_of(plain, predicted, 100).why_no_proof is None
-    assert claim_of(rows_of(y, sample_weight=rng.random(300)), predicted, 100).why_no_proof == "weights"
+    assert claim_of(rows_of(y, weights=rng.random(300)), predicted, 100).why_no_proof == "weights"
     assert claim_of(plain, predicted, 100, scoring="r2").why_no_proof == "scoring"
     assert claim_of(plain, predicted, 100, scorer=object()).why_no_proof == "scoring"  # a user's own "roc_auc"
     assert claim_of(plain, predicted, 100, classes=np.arange(3)).why_no_proof == "classes"

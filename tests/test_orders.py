@@ -23,7 +23,7 @@ def made(task="classification", rows=160, columns=9, classes=2, seed=0):
     X = rng.normal(size=(rows, columns))
     score = X[:, 2] - X[:, 5] + X[:, 7] + 0.3 * rng.normal(size=rows)
     y = score if task == "regression" else np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
-    return Data(X, y, np.array([f"x{one}" for one in range(columns)], object), {})
+    return Data(X, y, np.array([f"x{one}" for one in range(columns)], object))
 
 
 def space_of(columns, **more):
@@ -183,7 +183,7 @@ def test_scores_are_those_of_scikit_learn(weighted):
     for task in ("classification", "regression"):
         data = made(task)
         weights = rng.random(len(data.y)) if weighted else None
-        data = data._replace(metadata={"sample_weight": weights} if weighted else {})
+        data = data._replace(weights=weights if weighted else None)
         part, panel = part_of(data), Panel.of(None, None, data)
         measure = roc_auc_score if task == "classification" else r2_score
         truth = data.y[part.fold.test] == panel.classes[1] if task == "classification" else data.y[part.fold.test]

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from bestleaf.search import Progress
-from bestleaf.search.progress import LiveLine, ProgressLine
+from bestleaf.search.progress import ProgressLine
 from selecting import made_selector
 
 NOW = Progress(samples=12_000, exact_evaluations=1, growths=3, leaves=9, gap=0.25, best=(0, 1), seconds=4.0, compared=9)
@@ -108,9 +108,9 @@ def test_in_a_notebook_one_line_changes_and_nothing_is_printed(cell):
 
 def test_a_quiet_notebook_or_a_line_that_never_came_leaves_no_output(cell):
     file, console = in_notebook(quiet=True)
-    with LiveLine(console) as line:
+    with ProgressLine(console) as line:
         line.tell("a", 9.0)
-    with LiveLine(in_notebook()[1]):
+    with ProgressLine(in_notebook()[1]):
         pass
     assert cell.outputs == []
     assert file.getvalue() == ""

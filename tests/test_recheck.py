@@ -55,7 +55,7 @@ def test_votes_counted_in_plain_numpy_are_those_of_the_kernels(case):
 
 def test_values_are_those_that_scikit_learn_counts():
     record = searched()
-    votes = PlainVotes.of(record.data, module.Rows(X, Y, np.array(record.data.names, object), {}))
+    votes = PlainVotes.of(record.data, module.Rows(X, Y, np.array(record.data.names, object)))
     standard = (X - X.mean(0)) / X.std(0)
     ranks = np.empty(150)
     for row in range(150):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from decimal import Decimal
 from importlib.util import find_spec
@@ -170,6 +171,45 @@ def test_arff(tmp_path):
     assert found["the size"].tolist()[0] == 1.5
     assert found["the size"].isna().tolist() == [False, True]
     assert found[["colour", "play"]].to_numpy().tolist() == [["red", "0"], ["light blue", "1"]]
+    for broken in (ARFF.replace("numeric", "{big"), ARFF.replace("red, 0", "red"), "no table"):
+        (tmp_path / "a.arff").write_text(broken)
+        with pytest.raises(ValueError, match=r"a\.arff cannot be read: "):
+            read_frame(tmp_path / "a.arff")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
+def test_codes_with_zeros_in_front_stay_as_they_are_written(tmp_path, ending):
+    codes = [f"{number:05}" for number in range(9_990, 10_020)]
+    frame = pd.DataFrame({"zip": codes, "n": range(30), "time": ["05:00"] * 30, "few": ["01", None, "12"] * 10})
+    path = tmp_path / f"t{ending}"
+    frame.assign(odd=["007", *range(29)]).to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+    found = read_frame(path)
+    pd.testing.assert_frame_equal(found.drop(columns="odd"), frame, check_dtype=False)
+    (tmp_path / "gaps.csv").write_text("a,b\n\n,1\n\n" + ",1\n" * 20 + "012,2\n340,1\n")
+    assert read_frame(tmp_path / "gaps.csv")["a"].dropna().tolist() == ["012", "340"]
+    assert found.odd.tolist()[:2] == [7, 0]  # one odd cell makes no codes of numbers
+    assert table_of(found.zip.tolist()[:15] * 2).notes == ("a: 15 categories",)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX")
+def test_what_is_no_file_is_refused_in_a_sentence_of_its_own(tmp_path):
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    (tmp_path / "lost.csv").symlink_to(tmp_path / "nowhere.csv")
+    (tmp_path / "device.csv").symlink_to("/dev/null")
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "folder.csv").mkdir()
+    words = {
+        tmp_path / "loop.csv": "is a link that leads back to itself",
+        tmp_path / "lost.csv": "is a link that leads to no file",
+        tmp_path / "device.csv": "is no ordinary file but a pipe or a device; write its content into a file first",
+        tmp_path / "pipe.csv": "is no ordinary file but a pipe or a device",
+        "/dev/zero": "is no ordinary file but a pipe or a device",
+        tmp_path / "folder.csv": "is a folder, not a file",
+        tmp_path / "none.csv": "there is no file",
+    }
+    for path, told in words.items():
+        with pytest.raises(FileNotFoundError, match=told):
+            read_frame(path)
 
 
 def test_excel(tmp_path, monkeypatch):

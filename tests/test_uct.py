@@ -186,7 +186,6 @@ def test_a_lattice_that_samples_in_its_own_way_is_refused(linear):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"exact_stop": "no"}, "exact_stop must be True or False, got 'no'"),
         ({"widening": None}, "widening must be a number between 0 and 1, got None"),
         ({"locality": -1}, "locality must be at least 0, got -1"),
         ({"max_time": inf, "max_samples": None}, "max_time must be a positive number of seconds, got inf"),

@@ -185,9 +185,7 @@ CASES: dict[str, Case] = {
     "command_estimator": case(commanded, "small", "--estimator", "linear", "--n-jobs", "1"),
     # rivals
     "fuse": case(fuse, "subsets"),
-    "fuse_continuous": case(fuse, "subsets", heuristic="continuous", initial_rollouts=20),
     "fuse_ucd": case(fuse, "subsets", variant="ucd", initial_rollouts=30),
-    "fuse_sampled_stop": case(fuse, "pairs", exact_stop=False, bonus="ucb1", recommend="visits"),
     "alphafuse": case(fuse, "triples", backup=0.5, initial_rollouts=30),
     **{f"uct_{variant}": case(uct, "dag", variant=variant) for variant in ("uct1", "uct2", "uct3", "ucd")},
     "uct_depths": case(uct, "dag", variant=(2, 2, 1), bonus="ucb1_tuned", recommend="mean"),

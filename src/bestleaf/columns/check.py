@@ -292,7 +292,7 @@ def told_in_python(frame: pd.DataFrame, y: np.ndarray, read: dict[str, Read] | N
 def without_columns(frame: pd.DataFrame, target: str, drop: Iterable[str], keep: Iterable[str]) -> pd.DataFrame:
     """Return a table without the columns to drop; refuse names that are no columns beside the target."""
     check_target_name(frame, target)
-    others = [name for name in frame.columns if name != target]
+    others = [name for name in frame.columns.tolist() if name != target]
     dropped, kept = columns_named("drop", drop, others), columns_named("keep", keep, others)
     if both := sorted(set(dropped).intersection(kept)):
         raise ValueError(f"drop and keep must not name the same column, got {listed(both)} for both")

@@ -99,18 +99,15 @@ class PlainRollouts(Rollouts):
 
 
 class NeighbourRollouts(Rollouts):
-    """Rollouts that kernels draw and value by nearest neighbours; subsets are bit sets of units.
-
-    With `noisy_stop` terminal leaves are sampled, too; their rollouts add nothing.
-    """
+    """Rollouts that kernels draw and value by nearest neighbours; subsets are bit sets of units."""
 
     BY_NODE = ("heads", "subsets", "sizes")
 
-    def __init__(self, lattice: FeatureLattice, rng: np.random.Generator, *, noisy_stop: bool = False) -> None:
+    def __init__(self, lattice: FeatureLattice, rng: np.random.Generator) -> None:
         oracle, units = lattice.oracle, len(lattice.groups)
         assert isinstance(oracle, KNNOracle)
         super().__init__(lattice, oracle.votes.workplace())
-        self.rng, self.noisy_stop = rng, noisy_stop
+        self.rng = rng
         outputs, queries, first = len(oracle.targets), oracle.roles.queries, oracle.roles.first_query
         small = oracle.classes is not None and oracle.n_neighbors <= np.iinfo(np.int8).max
         kind = np.dtype(np.int8 if small else np.float32)  # small numbers of votes fit into a byte
@@ -148,7 +145,6 @@ class NeighbourRollouts(Rollouts):
             picks=np.zeros(oracle.subsample, np.int64),
             score=np.zeros(oracle.subsample, np.float32),
             truth=np.zeros(oracle.subsample, np.float32),
-            by_size=np.zeros((units + 1, 2)),
             kept_values=np.zeros(KEPT),
             kept_subsets=np.zeros((KEPT, words), np.uint64),
             current=np.zeros(words, np.uint64),
@@ -170,14 +166,13 @@ class NeighbourRollouts(Rollouts):
         """Store the subset of a new node for the kernels."""
         super().add(node, state)
         arrays = self.place.arrays
-        terminal, subset = self.lattice.is_terminal(state), self.lattice.subset_of(state)
-        if terminal and not self.noisy_stop:
+        if self.lattice.is_terminal(state):
             return
-        arrays["sizes"][node] = -len(subset) if terminal else len(subset)  # below 0: nothing is added
-        for unit in subset:
+        arrays["sizes"][node] = len(state)
+        for unit in state:
             arrays["subsets"][node, unit >> 6] |= np.uint64(1) << np.uint64(unit & 63)
-        if subset and self._shares_votes:
-            self._take_votes(subset)
+        if state and self._shares_votes:
+            self._take_votes(state)
 
     def _take_votes(self, subset: Subset) -> None:
         """Take over the votes of a subset that was evaluated: many rollouts from its node add nothing to it."""

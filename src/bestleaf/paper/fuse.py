@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bestleaf.checks import number, shown
+from bestleaf.checks import number
 from bestleaf.features import STOP, FeatureLattice, NeighbourRollouts, Subset
 from bestleaf.features.rave import rave_scores
 from bestleaf.paper.uct import UCT, UCTResult, UCTSettings, full_signature
@@ -24,14 +24,11 @@ class FuseSettings(UCTSettings):
     widening: float = 0.26
     initial_rollouts: int = 100
     recommend: str = "mean"
-    exact_stop: bool = True
     locality: float = 200.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number("locality", self.locality, "at least 0", 0.0, 1e12)
-        if not isinstance(self.exact_stop, bool):
-            raise TypeError(f"exact_stop must be True or False, got {shown(self.exact_stop)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,14 +81,6 @@ class Fuse(UCT):
         super().__init__(lattice, settings, seed)
         self._given: dict[int, set[int]] = {}  # units with an edge, by node
 
-    def compiled_oracle(self) -> NeighbourRollouts:
-        """Return the rollouts on the lattice."""
-        return NeighbourRollouts(self.problem, self.rng, noisy_stop=not self.settings.exact_stop)
-
-    def exact_value(self, state: Subset) -> float | None:
-        """Return the exact value of a terminal leaf; None if terminal leaves are sampled."""
-        return self.problem.exact(state) if self.settings.exact_stop else None
-
     def rave(self, node: int) -> np.ndarray:
         """Return the RAVE score of every unit at a node."""
         here = self.oracle.rave_sums(self.statistics.below(node))
@@ -130,7 +119,7 @@ class Fuse(UCT):
             ranking=np.argsort(np.where(counts > 0, -scores, np.inf), kind="stable"),
             scores=scores,
             values=dict(self.values),
-            rollouts=int(self.oracle.place.arrays["by_size"][:, 1].sum()),
+            rollouts=int(self.oracle.record["drawn"]),
         )
 
 
@@ -153,8 +142,6 @@ def fuse_search(
         b: a node has t^b edges after t descents, the terminal leaf first, then by RAVE score.
     initial_rollouts : int, default=100
         Rollouts at a node before it gets edges; t does not count them.
-    exact_stop : bool, default=True
-        Whether a descent to a terminal leaf gives its exact value, or a sample.
     locality : float, default=200
         c_l: weight of the RAVE score of all rollouts, compared with that of the rollouts below a node.
 

@@ -139,7 +139,8 @@ class UCT:
         self.problem: Any = problem  # with the methods that only some problems have
         self.settings = settings
         self.rng, self.seed = stream(seed)
-        self.oracle = self.compiled_oracle()
+        compiled = getattr(problem, "compiled_oracle", None)  # draws samples in kernels
+        self.oracle: Any = None if compiled is None else compiled(self.rng)
         self.statistics = EdgeStatistics(problem, settings.record())
         self.values: dict[Any, float] = {}  # exact values so far, by state
         self.budget = Budget(settings.max_samples, settings.max_time)
@@ -201,17 +202,9 @@ class UCT:
     def _evaluate(self, node: int) -> None:
         """Compute the exact value of a terminal leaf; a leaf without one is sampled."""
         state = self.statistics.graph.states[node]
-        if (value := self.exact_value(state)) is not None:
+        if (value := self.problem.exact(state)) is not None:
             self.values[state] = checked_value(value, "exact", state)
         self.statistics.crossings["value"][node] = self.values.get(state, SAMPLED)
-
-    def compiled_oracle(self) -> Any:
-        """Return the object that draws samples in kernels; None if the problem samples in Python."""
-        return self.problem.compiled_oracle(self.rng) if hasattr(self.problem, "compiled_oracle") else None
-
-    def exact_value(self, state: Any) -> float | None:
-        """Return the exact value of a terminal leaf, None if it has none."""
-        return self.problem.exact(state)
 
     def next_child(self, node: int) -> State:
         """Return the child for a new edge of a node, here a random one."""

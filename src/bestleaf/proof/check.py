@@ -1,8 +1,7 @@
 """Check a certificate of bestleaf from its file alone: `python check.py certificate.json` needs nothing but Python.
 
 Exit code 0: what it claims follows from its numbers, apart from what is printed as not checked. 1: refused, with the
-reason. 2: it cannot be read. docs/certificate.md says without code when a certificate holds. An end of an interval may
-be too tight by CLOSE, and no more; the gap that is printed has MARGIN for this and is rounded up.
+reason. 2: it cannot be read. docs/certificate.md says without code when a certificate holds, and why.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from types import SimpleNamespace as Part  # a part of a certificate: its fields
 from typing import Any, NamedTuple
 
 LARGEST = 256 * 10**6  # bytes of a file that is read
-CLOSE, MARGIN = 1e-9, 1e-8
+CLOSE, MARGIN = 1e-9, 1e-8  # so much may an end of an interval be too tight; what is printed has more room
 STOP = -1  # ends the label of a complete subset
 text_of = partial(json.dumps, sort_keys=True, separators=(",", ":"))  # two labels are the same if this is the same
 
@@ -32,7 +31,7 @@ text_of = partial(json.dumps, sort_keys=True, separators=(",", ":"))  # two labe
 FORM = """
 certificate: format=bestleaf certificate, format_version=count, bestleaf=text, cost={any}, features?=[text]?,
     reason=settled|max_samples|max_time|interrupted|exhausted|unfinished, search?=<search>?, local?=<local>?,
-    all_subsets?=<all subsets>?, new_rows?=<new rows>?, path?={any}?, data?=<data>?, told?={any}?, table?={any}?,
+    all_subsets?=<all subsets>?, new_rows?=<new rows>?, path?=<path>?, data?=<data>?, told?={any}?, table?={any}?,
     checksum?=text?
 search: task=arm|leaf, epsilon=value, delta=fraction, rule=text, bound=text, stopping=text, proposal=text,
     proof=none|conditional|rigorous, answer=count, lower=value, upper=value, gap=number, graph=<graph>, leaves=[<leaf>],
@@ -52,6 +51,9 @@ new rows: score=number, all_columns=number, rows=count, trained=count, judges={n
     why_no_proof?=folds|groups|weights|classes|scoring|size?, delta?=fraction?, table?=<matched rows>?,
     interval?=[number]?, difference_interval?=[number]?, best_other?=number?, fingerprint?=text?
 matched rows: measure=auc|concordance|accuracy, sets=[count], score=[[count]], gains=[[[count]]]
+path: rows=[<path row>], size=count, order=text, judges=[text], folds=count, folds_planned=count, asked?=flag,
+    tolerance=number, seed?=any, chosen_in_folds?={value}
+path row: size=count, features=[text], difference=number?, judges?=[number], score?=number?, standard_error?=number?
 data: names=[text], rows=count, fingerprint=text, units=[[count]], choice=<choice>, objective={any},
     row_groups?=text?, row_weights?=text?, encoding?={any}?
 """
@@ -286,8 +288,8 @@ class Graph:
     def check_orders(self) -> int:
         """Check that places in the order of creation rise with the nodes; return how many terminal leaves were late."""
         inner = {int(node): place for node, place in self.graph.inner_orders.items()}
-        whole = not inner and all(leaf.terminal for leaf in self.leaves)
-        fine = all(self.children[node] for node in inner) and (self.grew or whole)
+        fine = self.grew or (not inner and all(leaf.terminal for leaf in self.leaves))
+        fine = fine and all(map(self.children.__getitem__, inner)) and [*map(str, inner)] == [*self.graph.inner_orders]
         need(fine, "the graph is not whole: a leaf has more below it, or inner_orders are not of inner nodes")
         placed = sorted([*inner.items(), *((leaf.node, leaf.order) for leaf in self.leaves if leaf.order)])
         fine = sorted(place for _, place in placed) == [*range(1, self.graph.created + 1)]
@@ -304,7 +306,8 @@ class Graph:
         sets = [choice.check(label, complete=complete) for label, complete in zip(labels, ends, strict=True)]
         need(len({*zip(sets, ends, strict=True)}) == len(labels), "two nodes of the graph are the same subset")
         need(sets[0] == choice.forced and not ends[0], "the root must be the units always in")
-        need(all(leaf.terminal == ends[leaf.node] for leaf in self.leaves), "a leaf is terminal if it ends with -1")
+        fine = [leaf.node for leaf in self.leaves if leaf.terminal] == [node for node in self.nodes if ends[node]]
+        need(fine, "the labels of terminal leaves, and of no other node, must end with -1")
         if self.c.all_subsets is not None:
             need(not any(self.children[1:]) and all(ends[1:]), "subsets that were counted must be below the root")
             return
@@ -460,22 +463,18 @@ def check_all_subsets(c: Part, choice: Choice) -> None:
 
 def check_path(c: Part, choice: Choice) -> None:
     """Check that the answer is the row of its size, and that the last one is all columns: the rest are estimates."""
-    path, rows, units = c.path, c.path["rows"], {c.data.unit[name] for name in c.features}
-    chosen = [row["features"] for row in rows if row["size"] == path["size"]]
-    need(chosen == [c.features] and path["size"] == len(units), "the answer must be the row of the path of its size")
-    need(rows[-1]["size"] == len(choice.units) and not rows[-1].get("difference"), "the last row must be all columns")
-    need(0 <= path["folds"] <= path["folds_planned"] <= c.data.rows**2, "there cannot be so many folds")
-    numbers = chain.from_iterable([row.get("score"), row.get("difference"), *row.get("judges", ())] for row in rows)
+    path, rows, units = c.path, c.path.rows, {c.data.unit[name] for name in c.features}
+    chosen = [row.features for row in rows if row.size == path.size]
+    need(chosen == [c.features] and path.size == len(units), "the answer must be the row of the path of its size")
+    need(rows[-1].size == len(choice.units) and not rows[-1].difference, "the last row must be all columns")
+    need(path.folds <= path.folds_planned <= c.data.rows**2, "there cannot be so many folds")
+    numbers = chain.from_iterable([row.score, row.difference, *row.judges] for row in rows)
     need(not c.data.measure or all(-1 <= (one or 0) <= 1 for one in numbers), "scores of the path must be at most 1")
-    unscored = path.get("asked") or path["folds"] == 0 or c.reason in ("interrupted", "max_time")
-    unscored = unscored or "no score on new rows is known" in str(c.told)
-    need(c.new_rows or unscored, "an answer that was chosen must have a score on new rows")
+    unscored = path.asked or path.folds == 0 or c.reason in ("interrupted", "max_time") or c.new_rows
+    fine = unscored or "no score on new rows is known" in text_of(c.told)
+    need(fine, "an answer that was chosen must have a score on new rows")
 
 
-# Test rows are matched at random into trials: one row of every class, or two rows with different targets. The level of
-# a trial is how many judges are right; the mean level is the score on new rows. Whoever bets a fixed part of a capital
-# of 1 on every trial that the mean is above a candidate has at most 1 in expectation if it is not, also on average over
-# matchings: it reaches 1 / level with at most the probability `level`, and what it reaches it against is excluded.
 MATCHINGS, LOWEST = 50, 1e-9
 EDGES = (LOWEST, *(1 / (1 + exp(-step / 4)) for step in range(-16, 36)), 1.0)
 OF_SCORE = [(first, last, [2 / (first + last) - 1]) for first, last in pairwise(EDGES)]  # candidates and variances
@@ -488,18 +487,19 @@ def check_new_rows(c: Part, choice: Choice) -> None:
     new, data, every, size = c.new_rows, c.data, len(choice.units), len({c.data.unit[one] for one in c.features})
     nested, given, judges, measure = new.how[0] == "n", new.how[0] == "g", [*new.judges.values()], data.measure
     proof = {one is None for one in (new.delta, new.table, new.interval, new.difference_interval)}
+    cut = c.reason != "settled" and new.trained < data.rows  # once time is over, few rows are fitted to
     estimate = (nested, data.row_groups, data.row_weights, *map(data.objective.get, ("grouped", "weighted")))
     right = {
         "score": abs(sum(judges) / len(judges) - new.score) <= CLOSE,
-        "seed of the path": nested or given or (KINDS["count"](c.path["seed"]) and c.path["seed"] < 2**32),
+        "seed of the path": nested or given or (KINDS["count"](c.path.seed) and c.path.seed < 2**32),
         "fingerprint": given == (new.fingerprint is not None),
-        "judges": c.path is None or c.path["judges"] in ([], [*new.judges]),
-        "trained": new.trained < data.rows >= new.rows if nested else new.trained <= data.rows,
+        "judges": c.path is None or c.path.judges in ([], [*new.judges]),
+        "trained": new.trained < data.rows >= new.rows if nested else new.trained == data.rows or (cut and new.trained),
         "all_columns": size < every or abs(new.score - new.all_columns) <= CLOSE,
         "range of the scores": measure is None or all(0 <= one <= 1 for one in (new.score, new.all_columns, *judges)),
         "guessing": measure in (None, "accuracy") or new.guessing == 0.5,
         "why_no_proof": len(proof) == 1 and (new.table is None) != (new.why_no_proof is None),
-        "groups": given or data.row_groups or new.why_no_proof != "groups" or "copies of other rows" in str(c.told),
+        "groups": given or data.row_groups or new.why_no_proof != "groups" or "copies of other rows" in text_of(c.told),
         "weights": given or data.row_weights or new.why_no_proof != "weights",
         "table": new.table.measure == measure and not any(estimate) if new.table else new.best_other is None,
     }
@@ -510,12 +510,12 @@ def check_new_rows(c: Part, choice: Choice) -> None:
 
 
 def check_trials(c: Part, size: int, every: int) -> None:
-    """Check the trials of test rows, and the intervals that follow: half of delta is for the score."""
+    """Check the trials of test rows, and the intervals that follow by bets (see docs/certificate.md)."""
     new, table, single = c.new_rows, c.new_rows.table, c.new_rows.table.measure == "accuracy"
-    rows = sorted(c.path["rows"] if c.path else (), key=lambda row: -(row.get("difference") or 0.0))
+    rows = sorted(c.path.rows if c.path else (), key=lambda row: -(row.difference or 0.0))
     first, width = [size] if size == every else [size, every], len(table.score[0])
     room = min(600_000 // (4 * MATCHINGS * (width - 1)), 10**9 // new.trained // new.rows) - len(first)
-    due = first + [row["size"] for row in rows if row["size"] not in first][: max(0, room)]  # the best by the path
+    due = first + [row.size for row in rows if row.size not in first][: max(0, room)]  # the best by the path
     fine = table.sets == (due if c.reason == "settled" else due[: max(len(first), len(table.sets))])
     fine = fine and len(table.gains) == len(table.sets) - 1
     outputs = c.data.objective["classes"] if c.path and table.measure == "auc" else 1
@@ -566,8 +566,8 @@ def excluded(counts: list[list[int]], bets: Sequence[float], level: float, first
         gains = [[log(1 - bet + bet * place / top) for place in places] for bet in bets]
         return log_mean([sum(map(mul, row, gain)) for gain in gains for row in counts]) >= log(1 / level) + CLOSE
 
-    if reaches(last) or not reaches(first):
-        return last if reaches(last) else first
+    if (whole := reaches(last)) or not reaches(first):
+        return last if whole else first
     for _ in range(40):
         middle = (first + last) / 2
         first, last = (middle, last) if reaches(middle) else (first, middle)
@@ -628,7 +628,7 @@ def checked(c: Part, digest: str, own: tuple[str, Bound] | None) -> tuple[list[s
         check_new_rows(c, choice)
         if new.table is not None:
             sure = f"With probability at least 1 - {new.delta:g} the score on new rows is in {new.interval}"
-            others = f"none of {len(new.table.sets) - 1} of {len(c.path['rows']) - 1 if c.path else 1} other sets"
+            others = f"none of {len(new.table.sets) - 1} of {len(c.path.rows) - 1 if c.path else 1} other sets"
             others = "" if new.best_other is None else f"; {others} is better by more than {new.best_other}"
             lines.append(f"{sure}, and minus that of all columns in {new.difference_interval}{others}.")
         kept = f"the trials of {new.rows:,} {new.how}, that they are like new rows and had no part in the choice"
@@ -646,13 +646,13 @@ def of_search(c: Part, choice: Choice | None, taken: list[str], own: Bound | Non
     late, found = graph.check_orders(), check_leaves(search, own, subsets=c.data is not None)
     if choice is not None:
         graph.check_lattice(choice)
-        columns = sorted(chain.from_iterable(c.data.units[unit] for unit in graph.labels[search.answer][:-1]))
+        columns = sorted(chain.from_iterable(map(c.data.units.__getitem__, choice.check(graph.labels[search.answer]))))
         need([c.data.names[one] for one in columns] == c.features, "the answer must be the columns named")
     for name, value in graph.numbers().items():
         written = getattr(search, name)
         need(abs(written - value) <= CLOSE, f"{name!r} follows from the leaves as {value:.6g}, not {written:.6g}")
-    settled = c.reason == "settled" and search.stopping == "sound"
-    need(search.gap <= search.epsilon or not settled, "a settled answer must have a gap of at most epsilon")
+    fine = search.gap <= search.epsilon or (c.reason, search.stopping) != ("settled", "sound")
+    need(fine, "a settled answer must have a gap of at most epsilon")
     sure, bound = f"with probability at least 1 - {search.delta:g}", shown(search.bound).strip('"')
     sure += "" if search.proof == "rigorous" else f", provided that bound {bound} holds"
     sure = f"as it seems, without proof by {bound}, {shown(search.stopping)}" if search.proof == "none" else sure

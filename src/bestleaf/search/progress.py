@@ -20,17 +20,25 @@ from bestleaf.search.result import Progress
 EVERY = 2.0  # seconds between two lines where a line cannot change
 
 
-class LiveLine:
-    """A context manager; its `tell` displays a text in the place of the one before, and its end removes the text.
+class ProgressLine:
+    """A context manager; a text is displayed in the place of the one before, and its end removes the text.
 
-    Parameters
-    ----------
-    console : Console
-        Where the line is shown; nothing is shown if it is quiet.
+    Nothing is shown if `console` is quiet. `name_of` turns a state into words.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(
+        self,
+        console: Console,
+        name_of: Callable[[State], str] = str,
+        *,
+        max_time: float | None = None,
+        max_samples: int | None = None,
+    ) -> None:
         self.console = console
+        self.name_of = name_of
+        self.subsets: int | None = None  # how many subsets there are, if all are evaluated
+        self.max_time = max_time
+        self.max_samples = max_samples
         self._shown_at: float | None = None
         self._in_notebook = console.is_jupyter and not console.quiet
         self._page: Any = None  # the output of a notebook cell; it appears with the first text
@@ -74,19 +82,6 @@ class LiveLine:
             self._page = display(page, display_id=True)
         else:
             self._page.update(page)
-
-
-class ProgressLine(LiveLine):
-    """A context manager; its `show` displays the `Progress` of a search. `name_of` turns a state into words."""
-
-    def __init__(
-        self, console: Console, name_of: Callable[[State], str], *, max_time: float | None, max_samples: int | None
-    ) -> None:
-        super().__init__(console)
-        self.name_of = name_of
-        self.subsets: int | None = None  # how many subsets there are, if all are evaluated
-        self.max_time = max_time
-        self.max_samples = max_samples
 
     def show(self, now: Progress, value: float | None) -> None:
         """Show the progress; `value` is the value of the answer so far."""

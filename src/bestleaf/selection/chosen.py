@@ -32,18 +32,19 @@ def chosen(fit: Fit) -> record.Certificate:
     check_targets(data, task)
     data, notes = kept_together(data), tuple[str, ...]()
     if data is not fit.data:
-        many = len(data.y) - len(np.unique(data.metadata["groups"]))
+        assert data.groups is not None
+        many = len(data.y) - len(np.unique(data.groups))
         notes = (f"{many:,} rows are copies of other rows; equal rows were kept together, so there is no proof",)
         warn(notes[0])
     space, split = fit.space, _split(fit, data, task)
     kept = data if split is None else data.learned_from(split.kept).part(split.kept)
     panel = Panel.of(selector.estimator, selector.scoring, kept, fit.seed)
     if data is not fit.data and hasattr(selector.cv, "split"):  # folds of the user's own
-        kept = kept._replace(metadata={name: kept.metadata[name] for name in fit.data.metadata})
+        kept = kept._replace(groups=None)
     if (why := too_few(kept, task)) is None:
         found = _choose(fit, kept, space, panel, selector.cv, nested=split is None)
     else:
-        found = _choose(fit, kept._replace(metadata={}), space, panel, [], nested=False)
+        found = _choose(fit, kept._replace(groups=None, weights=None), space, panel, [], nested=False)
         whole = found.path.size == len(space.everything)
         answer = "all columns" if whole else f"the first {found.path.size} columns that forward selection adds"
         notes = (
@@ -60,7 +61,7 @@ def chosen(fit: Fit) -> record.Certificate:
         claim = structs.replace(claim, all_columns=claim.score, difference_error=0.0)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = compared(features_of(found.path), found.path, space, data)
-        if fit.budget.spent() and "groups" not in data.metadata:
+        if fit.budget.spent() and data.groups is None:
             split = shortened(split, data, task, fit.seed)
         matching = matching_of(fit.digest.result())
         claim = on_test_rows(
@@ -79,14 +80,13 @@ def check_targets(data: Data, task: str) -> None:
     if len(np.unique(data.y)) < 2:
         kinds = "classes" if task == "classification" else "different values"
         raise ValueError(f"y must have at least two {kinds}, got only {shown(data.y[0])}")
-    weights = data.metadata.get("sample_weight")
-    if weights is not None and lightest_share(data.y, np.asarray(weights, float)) <= LIGHTEST:
+    if data.weights is not None and lightest_share(data.y, np.asarray(data.weights, float)) <= LIGHTEST:
         raise ValueError(f"sample_weight must give more than {LIGHTEST:g} of the weight to a second target")
 
 
 def too_few(data: Data, task: str) -> str | None:
     """Return what a table has too little of for cross-validation, in words; None if it has enough."""
-    rows, groups = len(data.y), data.metadata.get("groups")
+    rows, groups = len(data.y), data.groups
     if rows < 20:
         return f"X has {rows} rows"
     if task == "classification":
@@ -114,7 +114,7 @@ def _choose(fit: Fit, data: Data, space: Space, panel: Panel, folds: object, *, 
     if fit.memory is not None:
         names = ("estimator", "scoring", "encode")
         settings = [described(getattr(selector, name)) for name in names]
-        of_rows = [array.tolist() for array in data.metadata.values()]
+        of_rows = [None if one is None else one.tolist() for one in (data.groups, data.weights)]
         memory = Answers(fit.memory, ["choice", fit.digest.result(), len(data.y), settings, of_rows, repr(space)])
     quick = selector.estimator is None or votes_of(selector.estimator) is not None
     return choose(
@@ -148,8 +148,8 @@ def _record(
         scoring=scorer_name(panel.scoring, panel.scorer),
         task=panel.task,
         classes=0 if panel.classes is None else len(panel.classes),
-        grouped="groups" in data.metadata,
-        weighted="sample_weight" in data.metadata,
+        grouped=data.groups is not None,
+        weighted=data.weights is not None,
     )
     fit.budget.look()
     return record.Certificate(

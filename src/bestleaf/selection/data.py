@@ -31,19 +31,20 @@ FeatureGroups = Sequence[Iterable[int | str]] | Mapping[str, Iterable[int | str]
 
 
 class Data(NamedTuple):
-    """Rows of data, the names of the columns, and the metadata of `fit`."""
+    """Rows of data, and the names of the columns."""
 
     X: np.ndarray
     y: np.ndarray
     names: np.ndarray  # of the features: x0, x1, … if the data have none
-    metadata: dict[str, np.ndarray]
+    groups: np.ndarray | None = None  # of the rows, as given; rows of one belong together
+    weights: np.ndarray | None = None
     encoded: EncodedRows | None = None  # what X was made of, if a feature can be several columns of X
 
     def part(self, rows: np.ndarray | slice) -> Data:
         """Return some of the rows."""
-        metadata = {name: value[rows] for name, value in self.metadata.items()}
+        groups, weights = (None if one is None else one[rows] for one in (self.groups, self.weights))
         encoded = None if self.encoded is None else self.encoded.part(rows)
-        return Data(self.X[rows], self.y[rows], self.names, metadata, encoded)
+        return Data(self.X[rows], self.y[rows], self.names, groups, weights, encoded)
 
     def learned_from(self, rows: np.ndarray) -> Data:
         """Return the same rows, with missing values filled and levels known from some of them only."""
@@ -97,7 +98,7 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[
         got = f"got some in columns [{which}]; impute='median' fills them"
         raise ValueError(f"estimator must take missing values if they are kept, {got}")
     encoded = None if encoder is None or encoder.changes_nothing else encoded
-    return Data(X, y, names, _checked_metadata(metadata, len(X)), encoded)
+    return Data(X, y, names, *_groups_and_weights(metadata, len(X)), encoded)
 
 
 def _names_of(selector: BaseEstimator) -> np.ndarray:
@@ -150,8 +151,10 @@ def _check_frame(X: pd.DataFrame | np.ndarray) -> None:
         raise ValueError(f"X must hold numbers only, got {got}; encode='auto' takes them, or drop them")
 
 
-def _checked_metadata(given: Mapping[str, ArrayLike | None], rows: int) -> dict[str, np.ndarray]:
-    """Return the metadata of `fit`; refuse what has the wrong length or an unknown name."""
+def _groups_and_weights(
+    given: Mapping[str, ArrayLike | None], rows: int
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the groups and the weights of the rows; refuse what has the wrong length or an unknown name."""
     found = {name: np.asarray(value) for name, value in given.items() if value is not None}
     if strange := sorted(set(found) - set(METADATA)):
         raise TypeError(f"fit takes X, y, {' and '.join(METADATA)}, got {shown(strange[0])}")
@@ -159,7 +162,7 @@ def _checked_metadata(given: Mapping[str, ArrayLike | None], rows: int) -> dict[
         if value.shape != (rows,):
             raise ValueError(f"{name} must have one value for each of the {rows} rows, got shape {value.shape}")
         (group_numbers if name == "groups" else checked_weights)(value, rows)
-    return found
+    return found.get("groups"), found.get("sample_weight")
 
 
 def task_for(y: np.ndarray, estimator: BaseEstimator | Sequence[BaseEstimator] | None) -> str:

@@ -50,7 +50,7 @@ class Watch:
         self._budget = budget
         console, search = Console(quiet=not selector.verbose), selector.search
         max_samples = None if search is None else search.max_samples
-        self._line = ProgressLine(console, str, max_time=budget.max_time, max_samples=max_samples)
+        self._line = ProgressLine(console, max_time=budget.max_time, max_samples=max_samples)
         self._given = {"estimator": selector, "X": data.X, "y": data.y}
         self._task = None
         if hasattr(selector, "_skl_callbacks") or hasattr(selector, "_parent_callback_ctx"):
@@ -125,7 +125,6 @@ class Fit(NamedTuple):
         """Return what a record says of the data; a feature in none of the units becomes one that may not be chosen."""
         data, space, many = self.data, self.space, len(self.data.X)
         alone = sorted(set(range(len(data.names))).difference(*self.units))
-        weights, groups = data.metadata.get("sample_weight"), data.metadata.get("groups")
         return record.Data(
             names=tuple(map(str, data.names)),
             rows=rows,
@@ -133,15 +132,16 @@ class Fit(NamedTuple):
             units=tuple(map(tuple, (*self.units, *([feature] for feature in alone)))),
             choice=record.Choice(allowed=space.allowed, forced=space.forced, limit=space.limit),
             objective=objective,
-            row_groups=None if groups is None else groups_digest(groups, many),
-            row_weights=None if weights is None else weights_digest(weights, many),
+            row_groups=None if data.groups is None else groups_digest(data.groups, many),
+            row_weights=None if data.weights is None else weights_digest(data.weights, many),
             encoding=None if data.encoded is None else data.encoded.encoder.settings(),
         )
 
     @property
     def repeat(self) -> str:
         """The call that repeats the fit."""
-        given = "".join(f", {name}={name}" for name in self.data.metadata)
+        rows = {"groups": self.data.groups, "sample_weight": self.data.weights}
+        given = "".join(f", {name}={name}" for name, one in rows.items() if one is not None)
         return f"{call_of(self.selector, self.seed)}.fit(X, y{given})"
 
     @property

@@ -48,7 +48,7 @@ def kept_together(data: Data) -> Data:
     Where columns are mixed among the rows, tables of a few categories have equal rows, too; measurements have not.
     """
     X, rows = data.X, len(data.y)
-    if "groups" in data.metadata or rows < 2:
+    if data.groups is not None or rows < 2:
         return data
     kinds = [len(np.unique(column)) for column in X[:1000].T]
     most = len(np.unique(X[:, int(np.argmax(kinds))]))
@@ -62,7 +62,7 @@ def kept_together(data: Data) -> Data:
     mixed = row_numbers(np.column_stack([rng.permutation(column) for column in X.T]), targets)
     if rows - mixed.max() - 1 > copies / 10:
         return data
-    return data._replace(metadata={**data.metadata, "groups": equal})
+    return data._replace(groups=equal)
 
 
 def row_numbers(X: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -87,7 +87,7 @@ def rounds_of(data: Data, labels: np.ndarray, cv: object, seed: int, *, real: bo
 
     A fold whose rows to score all have the same label is left out.
     """
-    groups, weights = data.metadata.get("groups"), data.metadata.get("sample_weight")
+    groups, weights = data.groups, data.weights
     rng = np.random.default_rng(seed)
     if cv is not None and not isinstance(cv, Integral):
         splitter = fixed_splitter(cv, data.y, seed, classifier=not real)
@@ -142,7 +142,7 @@ class Part:
         ends = np.cumsum([len(unit) for unit in space.units])
         # The columns of `known` and `new` of each unit: standardised, gaps filled by medians.
         self.columns = [np.arange(end - len(unit), end) for end, unit in zip(ends, space.units, strict=True)]
-        weights = data.metadata.get("sample_weight")
+        weights = data.weights
         self.weights = None if weights is None else weights[fold.test].astype(np.float64)  # of the rows to score
         if classes is None:
             train, test = data.y[fold.train].astype(np.float64), data.y[fold.test].astype(np.float64)

@@ -59,18 +59,23 @@ class Neighbours:
             for place, size in enumerate(sizes):
                 check()
                 added = np.concatenate([part.columns[unit] for unit in order[done:size]])
-                distance += _squared(rows[:, added], known[:, added])
+                if begin == 0 or len(sizes) > 1:  # very many rows are only asked about one size
+                    right = _beside(known[:, added])
+                distance += _squared(rows[:, added], right)
                 done = size
                 out = found[place, begin : begin + block]
                 forest.nearest_means(distance, part.targets, near, which, out)
         return found
 
 
-def _squared(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _squared(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the squared distances of rows, as one product of matrices."""
-    one, other = np.ones((len(rows), 1)), np.ones((len(known), 1))
-    left = np.hstack([rows, (rows**2).sum(axis=1, keepdims=True), one])
-    return left @ np.hstack([-2.0 * known, other, (known**2).sum(axis=1, keepdims=True)]).T
+    return np.hstack([rows, (rows**2).sum(axis=1, keepdims=True), np.ones((len(rows), 1))]) @ right
+
+
+def _beside(known: np.ndarray) -> np.ndarray:
+    """Return the right side of that product."""
+    return np.hstack([-2.0 * known, np.ones((len(known), 1)), (known**2).sum(axis=1, keepdims=True)]).T
 
 
 class Ridge:
@@ -156,7 +161,7 @@ class Fitted:
 
     def fitted(self, part: Part, units: Units) -> BaseEstimator:
         """Return a clone, fitted to the training rows."""
-        weights = part.data.metadata.get("sample_weight")
+        weights = part.data.weights
         more = {} if weights is None else {"sample_weight": weights[part.fold.train]}
         rows = part.raw(units, part.fold.train)
         with ONE_THREAD, self._in_one_sentence(f"be fitted to {rows.shape[1]} columns"):
@@ -297,7 +302,7 @@ class Panel:
         return [self.names, judges, self.task, self.scoring, self.seed]
 
     def _check_weights(self, data: Data) -> None:
-        if "sample_weight" not in data.metadata:
+        if data.weights is None:
             return
         for one in (judge for judge in self.judges if isinstance(judge, Fitted)):
             if not fits_with_weights(one.estimator):

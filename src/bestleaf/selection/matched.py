@@ -36,7 +36,6 @@ EDGES = (LOWEST, *(1 / (1 + np.exp(-np.arange(-4.0, 9.0, 0.25)))).tolist(), 1.0)
 # of a score that of its candidates, of a difference two typical ones; at another variance an interval is a little wider
 OF_SCORE = [(first, last, (2 / (first + last) - 1,)) for first, last in pairwise(EDGES)]
 OF_DIFFERENCE = [(LOWEST / 2, 1.0, (0.02, 0.15))]
-HALVINGS = 40
 DIGITS = 10**6  # ends are rounded outward to so many parts
 GAMMA = 0x9E3779B97F4A7C15
 
@@ -168,7 +167,7 @@ def _excluded(tally: Tally, bets: np.ndarray, level: float, first: float, last: 
     if log_capital(tally, bets, first) < threshold:
         return first
     excluded, kept = first, last
-    for _ in range(HALVINGS):
+    for _ in range(40):
         middle = (excluded + kept) / 2
         if log_capital(tally, bets, middle) >= threshold:
             excluded = middle

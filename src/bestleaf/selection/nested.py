@@ -95,7 +95,7 @@ class Ring(NamedTuple):
         if not np.isfinite([scores, every]).all():
             return None
         gains, data = (scores - every).mean(axis=1), self.plan.data
-        weights = data.metadata.get("sample_weight")
+        weights = data.weights
         least = by_rows(self.plan.panel, data.y, weights, float(scores.mean()))
         there = len(data.y) if weights is None else int((weights > 0).sum())
         by_folds, panel = corrected_error(scores.mean(axis=1), rows, trained), self.plan.panel

@@ -40,7 +40,7 @@ def rows_aside(data: Data, holdout: object, task: str, seed: int) -> Split | Non
     many = _how_many(len(data.y), holdout)
     if not many:
         return None
-    split = drawn(data.y, task, many, seed, data.metadata.get("groups"))
+    split = drawn(data.y, task, many, seed, data.groups)
     kept, aside = (np.unique(data.y[part]) for part in split)
     known = task == "regression" or bool(np.isin(aside, kept).all())
     if min(len(kept), len(aside)) > 1 and known:
@@ -188,9 +188,9 @@ def compared(features: Iterable[str], path: Path | None, space: Space, data: Dat
 
 def _why_no_proof(data: Data, part: Part, panel: Panel) -> Why | None:
     """Return why there is no proof, as far as it follows from what is asked."""
-    if "groups" in data.metadata:
+    if data.groups is not None:
         return "groups"
-    if "sample_weight" in data.metadata:
+    if data.weights is not None:
         return "weights"
     if panel.scorer is not None or panel.scoring not in MEASURES:
         return "scoring"
@@ -227,7 +227,7 @@ def _estimate(
 
 def _blocks(data: Data, split: Split, task: str, seed: int) -> list[np.ndarray]:
     """Return places among the test rows in about equal blocks; groups stay together."""
-    groups = data.metadata.get("groups")
+    groups = data.groups
     if groups is None:
         turn = np.empty(len(split.aside), int)
         turn[_in_turn(data.y[split.aside], task, seed)] = np.arange(len(turn))

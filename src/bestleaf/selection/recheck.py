@@ -53,10 +53,10 @@ def recheck(
     rows, lines = same_data(certificate, X, y)
     many = len(rows.y)
     _check_rows(data, "groups", data.row_groups, None if groups is None else groups_digest(groups, many))
-    weights = None if sample_weight is None else weights_digest(sample_weight, many)
-    _check_rows(data, "weights", data.row_weights, weights)
-    given = {"groups": groups, "sample_weight": sample_weight}
-    rows = rows._replace(metadata={name: np.asarray(one) for name, one in given.items() if one is not None})
+    digest = None if sample_weight is None else weights_digest(sample_weight, many)
+    _check_rows(data, "weights", data.row_weights, digest)
+    groups, weights = (None if one is None else np.asarray(one) for one in (groups, sample_weight))
+    rows = rows._replace(groups=groups, weights=weights)
     if certificate.search is not None:
         lines += _check_search(certificate, rows, oracle, audit)
     if certificate.new_rows is not None:
@@ -84,9 +84,9 @@ def same_data(certificate: Certificate, X: ArrayLike, y: ArrayLike) -> tuple[Row
         if wrong:
             _refuse(wrong)
         encoded = _encoded(data, X)
-        found = Rows(encoded.numbers(), np.asarray(y), np.array(data.names, object), {}, encoded)
+        found = Rows(encoded.numbers(), np.asarray(y), np.array(data.names, object), encoded=encoded)
     else:
-        found = Rows(np.asarray(X), np.asarray(y), np.array(data.names, object), {})
+        found = Rows(np.asarray(X), np.asarray(y), np.array(data.names, object))
     if fingerprint(found.X, y) != data.fingerprint:
         why = wrong or _difference_of_values(certificate, found)
         _refuse(f"their fingerprints differ{'; ' if why else ''}{why}")
@@ -288,9 +288,8 @@ class PlainVotes:
         assert isinstance(written, Neighbours)
         names = ("task", "n_neighbors", "subsample", "ties", "scale", "drop_zero", "query_rows")
         settings: dict[str, Any] = {name: getattr(written, name) for name in names}
-        metadata: dict[str, Any] = dict(rows.metadata)
         settings["reference_rows"] = written.reference_rows or len(rows.y)  # without it every row votes
-        oracle = KNNOracle(rows.X, rows.y, **settings, **metadata, device="cpu")
+        oracle = KNNOracle(rows.X, rows.y, **settings, groups=rows.groups, sample_weight=rows.weights, device="cpu")
         for name, many in oracle.counts().items():
             if many != getattr(written, name):
                 raise RefusedError(f"the value is of {many} {name} on these data, not {getattr(written, name)}")

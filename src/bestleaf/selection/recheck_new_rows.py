@@ -99,7 +99,7 @@ class Again(NamedTuple):
     @classmethod
     def of(cls, certificate: Certificate, rows: Data, split: Split) -> Again:
         """Return what a certificate is about; nothing is learned from test rows."""
-        data, weights = certificate.data, rows.metadata.get("sample_weight")
+        data, weights = certificate.data, rows.weights
         assert data is not None
         known, new = _standardised(rows.learned_from(split.kept).X.astype(np.float64), split)
         y, scoring = rows.y, getattr(data.objective, "scoring", "")
@@ -174,7 +174,7 @@ def split_of(certificate: Certificate, rows: Data) -> Split:
     if path is None or path.seed is None:
         raise RefusedError("test rows need the seed that they are drawn by, got none")
     task = getattr(data.objective, "task", "classification")
-    groups = kept_together(rows).metadata.get("groups")
+    groups = kept_together(rows).groups
     kept, aside = (drawn(rows.y, task, many, path.seed, groups) for many in (len(rows.y) - claim.trained, claim.rows))
     split = Split(kept.kept, aside.aside)  # if time was over, not all rows kept aside are test rows
     whole = certificate.reason != "settled" or claim.rows + claim.trained == len(rows.y)

@@ -112,7 +112,7 @@ def oracle_of(selector: BaseEstimator, data: Data, seed: int) -> KNNOracle | Est
     if isinstance(selector.estimator, list | tuple):
         got = f"a list of {len(selector.estimator)}"
         raise ValueError(f"estimator must be one estimator or None with choose='training', got {got}")
-    votes, weights, groups = votes_of(selector.estimator), *map(data.metadata.get, ("sample_weight", "groups"))
+    votes = votes_of(selector.estimator)
     if votes is None:
         score = chosen_score(selector.estimator, selector.scoring)
         if score.is_error:
@@ -126,8 +126,8 @@ def oracle_of(selector: BaseEstimator, data: Data, seed: int) -> KNNOracle | Est
             estimator=selector.estimator,
             scoring=selector.scoring,
             cv=selector.cv,
-            sample_weight=weights,
-            groups=groups,
+            sample_weight=data.weights,
+            groups=data.groups,
             random_state=seed,
         )
     for name in ("scoring", "cv"):
@@ -135,7 +135,7 @@ def oracle_of(selector: BaseEstimator, data: Data, seed: int) -> KNNOracle | Est
             got = f"{shown(getattr(selector, name))} and estimator={shown(selector.estimator)}"
             raise ValueError(f"{name} needs an estimator to score with choose='training', got {got}")
     n_jobs = workers_there(selector.n_jobs)
-    return votes.oracle(data.X, data.y, groups=groups, sample_weight=weights, n_jobs=n_jobs)
+    return votes.oracle(data.X, data.y, groups=data.groups, sample_weight=data.weights, n_jobs=n_jobs)
 
 
 def options_of(selector: BaseEstimator) -> SearchOptions:

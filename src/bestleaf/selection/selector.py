@@ -353,8 +353,8 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         data = getattr(self, "_data", None)
         if data is None:
             raise ValueError("predict needs the rows of the fit, which are not kept in a file: fit again")
-        weights = data.metadata.get("sample_weight")
-        given = {} if weights is None or not fits_with_weights(self.estimator) else {"sample_weight": weights}
+        weighted = data.weights is not None and fits_with_weights(self.estimator)
+        given = {"sample_weight": data.weights} if weighted else {}
         return fitted_to(data.X[:, data.columns_of(np.flatnonzero(self.support_))], data.y, self.estimator, **given)
 
     def _model_and_columns(self, X: ArrayLike) -> tuple[BaseEstimator, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec import structs
@@ -20,7 +20,6 @@ from bestleaf.proof.record import Certificate, NewRowsClaim
 from bestleaf.proof.words_new_rows import (
     about_new_rows,
     answer_lines,
-    intervals_of,
     not_claimed_of_new_rows,
     outward,
 )
@@ -33,6 +32,7 @@ from bestleaf.selection.judges import Panel
 from bestleaf.selection.new_rows import Split, compared, matching_of, on_test_rows
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.selection.space import Space
+from bestleaf.selection.views import Scores
 
 
 @dataclass(frozen=True)
@@ -45,30 +45,20 @@ class Validation:
         That of the selector, with this claim about new rows.
     claim : NewRowsClaim
         The claim in numbers.
+    score : float
+        Score on the test rows; the mean over the models that judge.
+    interval : (float, float) or None
+        The interval of the score on new rows: proved, or plus and minus two standard errors.
+    difference, difference_interval : float, (float, float) or None
+        The same for the score minus that of all columns that may be chosen, on the same rows.
     """
 
-    certificate: Certificate = field(repr=False)
-    claim: NewRowsClaim = field(repr=False)
-
-    @property
-    def score(self) -> float:
-        """Score on the test rows; the mean over the models that judge."""
-        return self.claim.score
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The interval of the score on new rows: proved, or plus and minus two standard errors."""
-        return intervals_of(self.claim)[0]
-
-    @property
-    def difference(self) -> float:
-        """Score minus that of all columns that may be chosen, on the same rows."""
-        return self.claim.score - self.claim.all_columns
-
-    @property
-    def difference_interval(self) -> tuple[float, float] | None:
-        """The same for the difference."""
-        return intervals_of(self.claim)[1]
+    certificate: Certificate
+    claim: NewRowsClaim
+    score: float
+    interval: tuple[float, float] | None
+    difference: float
+    difference_interval: tuple[float, float] | None
 
     def __repr__(self) -> str:
         ends = ""
@@ -159,22 +149,23 @@ def validate(
         fingerprint=fingerprint(new.X, new.y),
     )
     data = structs.replace(record.data, rows=len(seen.y))  # the models that judge are fitted to all of them
-    return Validation(structs.replace(record, new_rows=claim, data=data, checksum=None), claim)
+    certificate = structs.replace(record, new_rows=claim, data=data, checksum=None)
+    return Validation(certificate, claim, *Scores.of(certificate))
 
 
 def _together(seen: Data, new: Data) -> Data:
     """Return the rows of the fit and the test rows in one table; rows have weight 1 where none was given."""
-    metadata, both = {}, (seen, new)
-    if "sample_weight" in {*seen.metadata, *new.metadata}:
-        weights = [one.metadata.get("sample_weight", np.ones(len(one.y))) for one in both]
-        metadata["sample_weight"] = np.concatenate(weights)
-    if "groups" in {*seen.metadata, *new.metadata}:
-        first, second = (group_numbers(one.metadata.get("groups", np.arange(len(one.y))), len(one.y)) for one in both)
-        metadata["groups"] = np.concatenate([first, second + first.max() + 1])
+    groups, weights, both = None, None, (seen, new)
+    if any(one.weights is not None for one in both):
+        weights = np.concatenate([np.ones(len(one.y)) if one.weights is None else one.weights for one in both])
+    if any(one.groups is not None for one in both):
+        given = [np.arange(len(one.y)) if one.groups is None else one.groups for one in both]
+        first, second = (group_numbers(one, len(one)) for one in given)
+        groups = np.concatenate([first, second + first.max() + 1])
     encoded = seen.encoded
     if encoded is not None and new.encoded is not None:
         encoded = encoded.and_more(new.encoded)
-    return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, metadata, encoded)
+    return Data(np.concatenate([seen.X, new.X]), np.concatenate([seen.y, new.y]), seen.names, groups, weights, encoded)
 
 
 def _checked(
@@ -206,14 +197,15 @@ def _checked(
         raise ValueError(f"X_test must not have missing values (NaN) or infinity (inf), found in columns [{which}]")
     _check_targets(task, seen.y, y)
     checks = {"groups": group_numbers, "sample_weight": checked_weights}
-    metadata = {name: checks[name](one, len(y)) for name, one in given.items() if one is not None}
-    data = Data(numbers, y, seen.names, metadata, encoded)
-    if "sample_weight" in metadata:
+    rows = {name: checks[name](one, len(y)) for name, one in given.items() if one is not None}
+    data = Data(numbers, y, seen.names, rows.get("groups"), rows.get("sample_weight"), encoded)
+    if data.weights is not None:
         check_targets(data, task)
     _refuse_seen_rows(seen, data, task)
     together = kept_together(data)
     if together is not data:
-        many = len(y) - len(np.unique(together.metadata["groups"]))
+        assert together.groups is not None
+        many = len(y) - len(np.unique(together.groups))
         warn(f"{many:,} rows of X_test are copies of others there; equal rows count as a group, so there is no proof")
     return together
 
@@ -240,7 +232,7 @@ def _refuse_seen_rows(seen: Data, new: Data, task: str) -> None:
     known, asked = (np.bincount(some, minlength=len(numbers)) for some in np.split(numbers, [len(seen.y)]))
     found, many = int(asked[known > 0].sum()), len(new.y)
     twice = known[known > 1].sum() / len(seen.y)
-    if kept_together(seen._replace(metadata={})).metadata:  # copies say nothing of chance
+    if kept_together(seen._replace(groups=None)).groups is not None:  # copies say nothing of chance
         twice = 0.0
     # Rows that are equal by chance are so among the test rows, too.
     likely = min(many * twice, (asked[asked > 1].sum() + 3) * max(1.0, len(seen.y) / many))

@@ -190,7 +190,7 @@ def frame_of(
         return read_frame(data, missing=missing, encoding=encoding, header=header)
     if encoding is not None:
         raise ValueError(f"encoding must be None for a data frame, got {shown(encoding)}")
-    return without_markers(data.set_axis([str(name) for name in data.columns], axis=1), missing)
+    return without_markers(data.set_axis([str(name) for name in data.columns.tolist()], axis=1), missing)
 
 
 def with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import bz2
 import csv
+import errno
 import gzip
 import io
 import lzma
 import os
 import re
+import stat
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.checks import cut, listed, shown
+from bestleaf.scikit import arff
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
 LOOK = 20  # lines that tell the separator
@@ -32,7 +35,8 @@ BROKEN = (
     *(IndexError, csv.Error),
 )
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by ending
-ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(\S.*)", re.IGNORECASE)
+CODE = rb'(?:^|[,;|\t\n ])"?0\d+"?[,;|\t\r\n ]'  # a number with zeros in front, as a cell of a text
+BLOCK = 2**24  # bytes that are searched for codes at a time
 
 
 def read_frame(
@@ -55,9 +59,12 @@ def read_frame(
         Whether the first line has the names of the columns; if not, they are called "column 1" and so on.
     """
     path, markers = Path(path), checked_markers(missing)
-    named, kind = cut(str(path), 150), _kind_of_file(path)
+    named, there = cut(str(path), 150), os.path.isfile(path)  # False also for a name that is too long
+    if not there and os.path.exists(path):
+        raise FileNotFoundError(_no_file(path, named))
+    kind = _kind_of_file(path)
     _check_settings(path, kind, encoding, header)
-    if not os.path.isfile(path):  # False also for a name that is too long
+    if not there:
         raise FileNotFoundError(_no_file(path, named))
     try:
         if kind in SEPARATED:
@@ -74,7 +81,7 @@ def read_frame(
         raise ValueError(f"{named} cannot be read: {cut(reason, 120)}") from None
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
-    frame.columns = [str(name).strip() for name in frame.columns]
+    frame.columns = [str(name).strip() for name in frame.columns.tolist()]
     if frame.empty:
         got = f"{len(frame)} rows of {frame.shape[1]} columns"
         raise ValueError(f"{cut(path.name, 100)} must have rows and columns, got {got}")
@@ -122,12 +129,14 @@ def _check_settings(path: Path, kind: str, encoding: str | None, header: bool) -
 
 def _no_file(path: Path, named: str) -> str:
     """Return why a path is no file that can be read."""
-    if os.path.isdir(path):
-        return f"{named} is a folder, not a file"
-    if os.path.islink(path):
-        return f"{named} is a link that leads to no file"
-    there = "is no ordinary file but a pipe or a device; write its content into a file first"
-    return f"{named} {there}" if os.path.exists(path) else f"there is no file {named}"
+    try:
+        folder = stat.S_ISDIR(os.stat(path).st_mode)
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) == errno.ELOOP:
+            return f"{named} is a link that leads back to itself"
+        return f"{named} is a link that leads to no file" if os.path.islink(path) else f"there is no file {named}"
+    what = "is a folder, not a file" if folder else "is no ordinary file but a pipe or a device"
+    return f"{named} {what}" if folder else f"{named} {what}; write its content into a file first"
 
 
 def _not_text(path: Path, encoding: str | None) -> str:
@@ -167,6 +176,25 @@ def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header
             frame = _separated(path, names, **how, decimal=",")
             note += " and its numbers have decimal commas"
         frame.attrs["notes"] = (note,)
+    return _with_codes(frame, path, names, head, how)
+
+
+def _with_codes(
+    frame: pd.DataFrame, path: Path, names: list[str], head: list[str], how: dict[str, Any]
+) -> pd.DataFrame:
+    """Return a table with codes, whole numbers of one width of which some begin with a 0, as they are written."""
+    rows = [row for row in csv.reader(head[how["header"] == 0 :], delimiter=how["sep"], skipinitialspace=True) if row]
+    widths = ({len(cell.strip()) for cell in cells} - {0} for cells in zip_longest(*rows, fillvalue=""))
+    kinds = zip(frame.dtypes, widths, strict=False)
+    whole = [place for place, (one, some) in enumerate(kinds) if one.kind in "iuf" and len(some) < 2 and some != {1}]
+    with _opened(path) as file:
+        if not whole or not any(re.search(CODE, block) for block in iter(lambda: file.read(BLOCK), b"")):
+            return frame
+    texts = _separated(path, names, **how, dtype=str, usecols=whole)
+    for place, (_, column) in zip(whole, texts.items(), strict=True):
+        cells = column.dropna().str.strip()
+        if cells.str.fullmatch(r"\d+").all() and cells.str.len().nunique() == 1 and cells.str.match(r"0\d").any():
+            frame.isetitem(place, column.astype(object).where(column.notna(), np.nan))
     return frame
 
 
@@ -241,22 +269,12 @@ def read_pair(path: Path) -> pd.DataFrame:
 
 def read_arff(path: Path) -> pd.DataFrame:
     """Read a table of Weka; what is no number there is text here."""
-    text = path.read_text("utf-8")
-    if (mark := re.search(r"^\s*@data.*$", text, re.MULTILINE | re.IGNORECASE)) is None:
-        raise ValueError("it has no line @data")
-    before, data = text[: mark.start()], text[mark.end() :]
-    found = [ATTRIBUTE.match(line.strip()) for line in before.splitlines()]
-    kinds = {one[1].strip("'\""): one[2].lower() for one in found if one is not None}
-    rows = "\n".join(line for line in data.splitlines() if line.strip() and not line.lstrip().startswith("%"))
-    if rows.lstrip().startswith("{"):
-        raise ValueError("sparse ARFF files are not read; write it with all of its cells")
-    numeric = ("numeric", "real", "integer")
-    types = {name: np.float64 if kind.startswith(numeric) else str for name, kind in kinds.items()}
-    quote = '"' if '"' in rows and "'" not in rows else "'"
-    how: dict[str, Any] = {"header": None, "names": list(kinds), "dtype": types, "quotechar": quote}
-    return pd.read_csv(
-        io.StringIO(rows), **how, na_values="?", keep_default_na=False, skipinitialspace=True, escapechar="\\"
-    )
+    module = arff()
+    try:
+        found = module.loads(path.read_text("utf-8"))
+    except module.ArffException as error:
+        raise ValueError(str(error)) from None
+    return pd.DataFrame(found["data"], columns=[name for name, _ in found["attributes"]])
 
 
 SEPARATED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # files of text, by ending, with the usual separator

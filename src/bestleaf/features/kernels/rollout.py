@@ -34,15 +34,13 @@ def below(count, oracle):
 
 @helper
 def complete(leaf, oracle):
-    """Copy the subset of a leaf and add random units as long as the rollout goes on; return the new size."""
+    """Copy the subset of a leaf and add random units as long as the rollout goes on."""
     words = oracle.words
     bits, current = words_at(oracle.subsets + 8 * words * leaf, words), words_at(oracle.current, words)
     allowed, chances = longs_at(oracle.allowed, oracle.choices), floats_at(oracle.chances, oracle.units + 1)
     for word in range(words):
         current[word] = bits[word]
     size = longs_at(oracle.sizes, leaf + 1)[leaf]
-    if size < 0:
-        return -size
     left = oracle.choices + oracle.forced - size
     while left > 0 and size < oracle.limit and uniform(oracle) < chances[size]:
         unit = allowed[below(oracle.choices, oracle)]
@@ -51,7 +49,6 @@ def complete(leaf, oracle):
         include(current, unit)
         size += 1
         left -= 1
-    return size
 
 
 @helper
@@ -278,7 +275,7 @@ def keep(value, oracle):
 @separate(DRAW)
 def draw_neighbours(leaf, oracle):
     """Return the value of one rollout from `leaf` on a random subsample."""
-    size = complete(leaf, oracle)
+    complete(leaf, oracle)
     features, key = spell_out(oracle)
     start = remember(key, oracle)
     draw_queries(oracle)
@@ -290,9 +287,7 @@ def draw_neighbours(leaf, oracle):
     undo_queries(oracle)
     credit(leaf, value, oracle)
     keep(value, oracle)
-    sums = floats_at(oracle.by_size, 2 * oracle.units + 2)
-    sums[2 * size] += value
-    sums[2 * size + 1] += 1.0
+    oracle.drawn += 1
     return value
 
 
