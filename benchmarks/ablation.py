@@ -19,11 +19,13 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
+from typing import NamedTuple
 
 import choice as suite
 import numpy as np
 from choice import JUNK, Key, Record, parts, rfecv, work
 from rich.console import Console
+from rich.table import Table as Shown
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -38,7 +40,7 @@ from bestleaf.selection.choice import sizes_of
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold, Part, numbered, rounds_of, rows_to_choose_by
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.orders import Forest, elimination, forward, pooled
+from bestleaf.selection.orders import elimination, forward, pooled
 from bestleaf.selection.space import Space
 from bestleaf.tables.peers import Setting, mean_auc
 
@@ -193,18 +195,8 @@ def collected(folder: Path) -> Callable[..., Record]:
             name: numbered_as[forward(on_all, check)] if name == "forward" else pooled(found)
             for name, found in orders.items()
         }
-        final["again"] = numbered_as[elimination(on_all, check)]
-        final["both"] = pooled([*orders["elimination"], *len(rounds[0]) * [final["again"]]])
-        probes: dict[str, list[np.ndarray]] = {"elimination": [], "forward": []}
-        shadows = []
-        for number, fold in enumerate([every, *rounds[0][:4]]):
-            doubled, space = with_probes(data.part(fold.train), split + number)
-            part = panel.part(doubled, space, Fold(np.arange(len(fold.train)), np.arange(1)))
-            probes["elimination"].append(timed("probes", elimination, part, check, 0.5))
-            probes["forward"].append(forward(part, check))
-            shadows.append(
-                Forest(part, check, depth=12).grown(range(len(space.units)), 200, 60, split, predict=False)[0]
-            )
+        doubled, space = with_probes(data, split)
+        probes = timed("probes", elimination, panel.part(doubled, space, every), check, 0.5)
         truth = Truth(table, X, kept, aside)
         held = {name: np.array([truth.of(order[:size]) for size in sizes]) for name, order in final.items()}
         known = {"table": table.name, "split": split, "junk": junk, "real": table.real, "rows": len(kept)}
@@ -216,8 +208,7 @@ def collected(folder: Path) -> Callable[..., Record]:
             orders=orders,
             final=final,
             held=held,
-            probes=probes,
-            shadows=shadows,
+            probes={"elimination": [probes]},
             seconds=seconds,
             folds=[(len(f.train), len(f.test)) for some in rounds for f in some],
         )
@@ -245,10 +236,116 @@ def collect(options: Namespace) -> None:
     work([key for key in keys if not (folder / file_of(key)).exists()], options, collected(folder))
 
 
+class Variant(NamedTuple):
+    """The choice with another part; the defaults are those of the choice."""
+
+    orders: tuple[str, ...] = ("elimination", "forward")
+    judges: tuple[int, ...] = (0, 1, 2)  # of 5 nearest neighbours, ridge regression, extra trees
+    folds: int | None = None  # how many; None for all rounds
+    width: float = 0.4  # of the smoothing over the logarithm of the size; 0 for none
+    unlike: float = 0.02  # of the smoothing over differences; 0 for none
+    slack: float = 0.003
+    guard: float = 0.01
+    share: float = 0.5  # of the mean gain that a judge may lose in addition
+    probes: float | None = None  # largest number of shuffled copies for each column that is chosen
+    loss: float = 0.01  # what the limit by copies may cost
+
+    def smoothed(self, sizes: np.ndarray, curve: np.ndarray) -> np.ndarray:
+        if not self.width:
+            return curve
+        scale, mean = np.log(sizes), curve.mean(axis=0)
+        far = (scale[:, None] - scale) / self.width
+        unlike = (mean[:, None] - mean) / self.unlike if self.unlike else 0.0
+        weights = np.exp(-0.5 * (far**2 + unlike**2))
+        found = curve @ (weights / weights.sum(axis=0))
+        found[:, -1] = 0.0
+        return found
+
+    def chosen(self, record: Record) -> tuple[str, int]:
+        """Return the order and the place of the size."""
+        sizes = np.array(record["sizes"])
+        some = {name: record["scores"][name][: self.folds][:, list(self.judges)] for name in self.orders}
+        curves = {name: (one - one[:, :, -1:]).mean(axis=0) for name, one in some.items()}
+        width = np.gradient(np.log(sizes))
+        order = max(self.orders, key=lambda name: (curves[name].mean(axis=0) * width).sum())
+        curve = self.smoothed(sizes, curves[order])
+        mean = curve.mean(axis=0)
+        allowed = curve.min(axis=0) + self.share * np.maximum(mean, 0.0) >= -max(self.guard, self.slack)
+        gains = np.where(allowed if allowed.any() else True, mean, -np.inf)
+        place = int(np.argmax(gains >= gains.max() - self.slack))
+        if self.probes is not None:
+            real = record["probes"]["elimination"][0] < sizes[-1]
+            ahead = np.array([np.cumsum(~real)[np.argmax(np.cumsum(real) >= size)] for size in sizes])
+            inside = ahead <= self.probes * sizes
+            limited = np.where(inside, mean, -np.inf)
+            if not inside[place] and limited.max() >= mean[place] - self.loss:
+                place = int(np.argmax(limited >= limited.max() - self.slack))
+        return order, place
+
+    def results(self, records: list[Record]) -> dict[str, np.ndarray]:
+        """Return for each table (gain on held-out rows, columns, share of columns, share of junk)."""
+        found: dict[str, list[tuple[float, ...]]] = {}
+        for one in records:
+            order, place = self.chosen(one)
+            size = one["sizes"][place]
+            junk = int((one["final"][order][:size] >= one["columns"]).sum())
+            gain = float((one["held"][order][place] - one["held"][order][-1]).mean())
+            found.setdefault(one["table"], []).append((gain, size, size / one["sizes"][-1], junk / size))
+        return {name: np.mean(rows, axis=0) for name, rows in found.items()}
+
+
+VARIANTS = {
+    "the choice": Variant(),
+    "elimination alone": Variant(orders=("elimination",)),
+    "forward alone": Variant(orders=("forward",)),
+    "and ridge elimination": Variant(orders=("elimination", "forward", "ridge")),
+    "and the paper's search": Variant(orders=("elimination", "forward", "search")),
+    "without neighbours": Variant(judges=(1, 2)),
+    "without ridge": Variant(judges=(0, 2)),
+    "without trees": Variant(judges=(0, 1)),
+    "one round of folds": Variant(folds=5),
+    "two rounds": Variant(folds=10),
+    "no smoothing": Variant(width=0.0),
+    "smoothing of 0.2": Variant(width=0.2),
+    "smoothing over all": Variant(unlike=0.0),
+    "parsimony 0": Variant(slack=0.0),
+    "parsimony 0.001": Variant(slack=0.001),
+    "parsimony 0.005": Variant(slack=0.005),
+    "a judge may lose 0.005": Variant(guard=0.005),
+    "a judge may lose 0.02": Variant(guard=0.02),
+    "judges do not mind": Variant(guard=9.0),
+    "no share of the gain": Variant(share=0.0),
+    "limit by copies, up to 0.006": Variant(probes=0.5, loss=0.006),
+    "limit by copies, up to 0.01": Variant(probes=0.2, loss=0.01),
+    "limit by copies, at any cost": Variant(probes=0.1, loss=9.0),
+}
+
+
 def main(options: Namespace) -> None:
     warnings.simplefilter("ignore")
     if options.collect:
         collect(options)
+        return
+    files = [
+        file for file in sorted(options.out.glob("*-curves-*.pkl")) if int(file.stem.split("-")[-3]) in options.splits
+    ]
+    records = [pickle.loads(file.read_bytes()) for file in files]
+    records = [one for one in records if one["table"] in options.tables]
+    for junk in options.junk:
+        some = [one for one in records if one["junk"] == junk]
+        shown = Shown(title=f"{len({one['table'] for one in some})} tables, {junk or 'no'} junk")
+        for head in ("variant", "mean ± s.e.", "worst table", "columns", "share", "junk"):
+            shown.add_column(head, justify="left" if head == "variant" else "right")
+        for name, variant in VARIANTS.items() if some else ():
+            found = variant.results(some)
+            gain, columns, share, noise = np.array(list(found.values())).T
+            worst = list(found)[int(np.argmin(gain))]
+            error = gain.std(ddof=1) / len(gain) ** 0.5 if len(gain) > 1 else np.nan
+            shown.add_row(
+                *(name, f"{gain.mean():+.4f} ± {error:.4f}", f"{gain.min():+.4f} {worst}", f"{columns.mean():.1f}"),
+                *(f"{np.exp(np.log(share).mean()):.3f}", f"{noise.mean():.1%}"),
+            )
+        console.print(shown)
 
 
 def parsed() -> Namespace:
