@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from base64 import b64encode
+from hashlib import sha256
 from xml.etree import ElementTree
 
 import pytest
@@ -99,6 +101,13 @@ def test_columns_that_folds_chose_and_the_answer_did_not_are_named():
 
 def test_names_of_columns_are_text():
     page = report_html(chosen(HOSTILE), title="Trial & error")
+    before, data, ours = re.split(r"<(?=script\b)", page)
+    assert data.startswith('script type="application/json" id="certificate">{')
+    assert data.count("<") == 1, "its end"
+    assert ours.startswith("script>// A second reader")
+    digest = b64encode(sha256(ours.partition(">")[2].partition("</script>")[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page, "no other script runs"
+    page = before
     assert not re.search(r"<(script|img|link|iframe)\b|<[^>]*\s(on\w+|src)=", page)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "{{ 7*7 }}" in page
@@ -163,12 +172,23 @@ def test_scales_have_round_numbers():
     assert LogScale(1, 1000, 0.0, 3.0).ticks()[-2:] == [500.0, 1000.0]
 
 
+def in_a_browser(page):
+    """Return the page as a browser shows it."""
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=500"]
+    where = [f"--user-data-dir={page.parent / 'profile'}", "--dump-dom", page.as_uri()]
+    end = subprocess.run(["chromium", *flags, *where], capture_output=True, text=True, timeout=120, check=False)
+    return end.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no chromium")
-def test_a_browser_loads_nothing_else(tmp_path):
+def test_a_browser_loads_nothing_else_and_checks_the_certificate(tmp_path):
     save_report(chosen(HOSTILE), tmp_path / "page.html")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=500"]
-    where = [f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", (tmp_path / "page.html").as_uri()]
-    end = subprocess.run(["chromium", *flags, *where], capture_output=True, text=True, timeout=120, check=False)
-    assert end.stdout.count('class="card"') == 3
-    assert "<script" not in end.stdout
+    shown = in_a_browser(tmp_path / "page.html")
+    assert shown.count('class="card"') == 3
+    assert shown.count("<script") == 2, "the certificate and its check"
+    assert "Checked in your browser: this certificate " in shown
+    save_report(best_leaf(problems.paper_lattice(), epsilon=0.2, delta=0.1, seed=0).certificate, tmp_path / "page.html")
+    shown = in_a_browser(tmp_path / "page.html")
+    assert "Checked in your browser: this certificate holds." in shown
+    assert "<li>edges, labels and players of the graph</li>" in shown

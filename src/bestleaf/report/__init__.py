@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from bestleaf.checks import one_of
 from bestleaf.files import write_atomically
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["figure", "report_html", "save_report"]
 
 LONGEST_NOTE, LONGEST_CALL = 500, 5000  # characters
+LONGEST_EMBEDDED = 2 * 10**6  # characters of a certificate that the page carries; a longer one is dropped on it
 FIGURES = {"path": draw_path, "intervals": draw_intervals}
 NEEDED = {
     "path": "scores by size, which choose='new_data' gives",
@@ -81,6 +86,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
         raise TypeError(f"certificate must be a Certificate, got a {type(certificate).__name__}")
     data, told = certificate.data, certificate.told
     claims = list(certificate.claims)
+    script, written = _script(), certificate.to_json()
     return (
         templates()
         .get_template("report.html")
@@ -103,7 +109,18 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
             notes=[] if told is None else [in_line(note, LONGEST_NOTE) for note in told.notes],
             repeat=None if told is None or told.repeat is None else _repeat(told.repeat),
             version=certificate.bestleaf,
+            script=Markup(script),
+            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+            embedded=Markup(written.replace("<", "\\u003c")) if len(written) < LONGEST_EMBEDDED else None,
         )
+    )
+
+
+def _script() -> str:
+    """Return the second reader of certificates with what the page does with it."""
+    folder = Path(__file__).parent
+    return "".join(
+        file.read_text(encoding="utf-8") for file in (folder / "check.js", folder / "templates/check_page.js")
     )
 
 

@@ -41,6 +41,7 @@ class Card(NamedTuple):
     interval: str = ""
     lines: tuple[str, ...] = ()
     chips: tuple[str, ...] = ()
+    loud: str = ""  # a warning
 
 
 class Size(NamedTuple):
@@ -98,13 +99,11 @@ def _score_card(claim: NewRowsClaim, certificate: Certificate) -> Card:
     score, _ = intervals_of(claim)
     each = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
-    lines: tuple[str, ...] = (f"By {on}; {'mean of ' if len(claim.judges) > 1 else ''}{each}",)
-    if like_guessing(claim):
-        lines += ("No better than guessing, as far as these rows tell: do not rely on these columns.",)
-    if almost_perfect(certificate):
-        lines += (ALMOST_PERFECT_WORDS,)
+    lines = (f"By {on}; {'mean of ' if len(claim.judges) > 1 else ''}{each}",)
+    guessing = "No better than guessing, as far as these rows tell: do not rely on these columns."
+    loud = guessing if like_guessing(claim) else ALMOST_PERFECT_WORDS if almost_perfect(certificate) else ""
     title = f"Score on new rows: {measure_of(certificate)}"
-    return Card(title, f"{claim.score:.3f}", _badge(claim), _span(score), lines)
+    return Card(title, f"{claim.score:.3f}", _badge(claim), _span(score), lines, loud=loud)
 
 
 def _difference_card(claim: NewRowsClaim) -> Card:

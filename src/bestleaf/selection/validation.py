@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec import structs
@@ -20,7 +20,6 @@ from bestleaf.proof.record import Certificate, NewRowsClaim
 from bestleaf.proof.words_new_rows import (
     about_new_rows,
     answer_lines,
-    intervals_of,
     not_claimed_of_new_rows,
     outward,
 )
@@ -33,6 +32,7 @@ from bestleaf.selection.judges import Panel
 from bestleaf.selection.new_rows import Split, compared, matching_of, on_test_rows
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.selection.space import Space
+from bestleaf.selection.views import Scores
 
 
 @dataclass(frozen=True)
@@ -45,30 +45,20 @@ class Validation:
         That of the selector, with this claim about new rows.
     claim : NewRowsClaim
         The claim in numbers.
+    score : float
+        Score on the test rows; the mean over the models that judge.
+    interval : (float, float) or None
+        The interval of the score on new rows: proved, or plus and minus two standard errors.
+    difference, difference_interval : float, (float, float) or None
+        The same for the score minus that of all columns that may be chosen, on the same rows.
     """
 
-    certificate: Certificate = field(repr=False)
-    claim: NewRowsClaim = field(repr=False)
-
-    @property
-    def score(self) -> float:
-        """Score on the test rows; the mean over the models that judge."""
-        return self.claim.score
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The interval of the score on new rows: proved, or plus and minus two standard errors."""
-        return intervals_of(self.claim)[0]
-
-    @property
-    def difference(self) -> float:
-        """Score minus that of all columns that may be chosen, on the same rows."""
-        return self.claim.score - self.claim.all_columns
-
-    @property
-    def difference_interval(self) -> tuple[float, float] | None:
-        """The same for the difference."""
-        return intervals_of(self.claim)[1]
+    certificate: Certificate
+    claim: NewRowsClaim
+    score: float
+    interval: tuple[float, float] | None
+    difference: float
+    difference_interval: tuple[float, float] | None
 
     def __repr__(self) -> str:
         ends = ""
@@ -159,7 +149,8 @@ def validate(
         fingerprint=fingerprint(new.X, new.y),
     )
     data = structs.replace(record.data, rows=len(seen.y))  # the models that judge are fitted to all of them
-    return Validation(structs.replace(record, new_rows=claim, data=data, checksum=None), claim)
+    certificate = structs.replace(record, new_rows=claim, data=data, checksum=None)
+    return Validation(certificate, claim, *Scores.of(certificate))
 
 
 def _together(seen: Data, new: Data) -> Data:
