@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,7 @@ MOST_TEXTS = 20_000  # different texts that are looked at to find odd ones
 MEASURED = re.compile(r"[-+]?\s*[$€£¥]?\s*[-+]?\d[\d.,' ]*\s*(%|°?[A-Za-zµ]{1,6}(/[A-Za-z]{1,4})?|[$€£¥])?")
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """What a column looks like."""
 
     name: str
