@@ -40,7 +40,7 @@ class Look(NamedTuple):
 def looked_at(features: pd.DataFrame, read: dict[str, Read]) -> list[Look]:
     """Return what each column of a table looks like, in the order of the table; `read` says what the others are."""
     found = {one.name: one for names, columns in numbers(features) for one in _of_numbers(names, columns)}
-    found |= {name: _of_texts(name, one) for name, one in read.items() if one[1] is not None}
+    found |= {name: _of_texts(name, one) for name, one in read.items() if one[1] is not None and name not in found}
     return [found.get(name) or Look(name, float(features[name].isna().mean())) for name in features.columns.tolist()]
 
 
