@@ -122,6 +122,15 @@ def test_a_column_that_is_missing_for_whole_classes_is_a_leak():
     assert not check_table(pd.DataFrame({"refund": refund, "y": y}), "y").to_drop
 
 
+def test_a_leak_in_numbers_written_as_text_is_found():
+    rng = np.random.default_rng(0)
+    ill = rng.integers(0, 2, 200)
+    fee = pd.Series(np.where(ill, rng.uniform(1, 9, 200), 0.0)).map("{:.2f}".format)
+    table = pd.DataFrame({"noise": rng.random(200), "fee": fee, "tax": fee.str.replace(".", ","), "ill": ill})
+    assert set(check_table(table, "ill").leaks) == {"fee", "tax"}
+    check_table(table.assign(fee=fee.where(fee != fee[0], "inf")), "ill")  # is refused later, in a sentence
+
+
 def test_noise_is_no_leak():
     """An AUC of 0.995 on 30 rows has a probability of less than 1e-7 for noise, so 2,000 columns have none."""
     rng = np.random.default_rng(0)

@@ -95,6 +95,22 @@ def test_an_experiment_goes_on_from_its_memory(tmp_path):
     assert second["correct"].tolist() == [False, True] * 4
 
 
+class Unnamed(TableProblem):
+    """A problem that only its first moves tell from others."""
+
+    fingerprint = None
+
+
+def test_problems_of_one_shape_do_not_share_rows(tmp_path):
+    games = {str(mean): Unnamed({0: ["a", "b"]}, {"a": 0.5, "b": mean}) for mean in (0.1, 0.9)}
+
+    def run(problem, *, seed):
+        return {"value": problem.mean("b")}
+
+    found = [experiment(games, {"x": {}}, 2, run=run, memory=tmp_path / "runs.db") for _ in range(2)]
+    assert [one["value"].tolist() for one in found] == [[0.1, 0.1, 0.9, 0.9]] * 2
+
+
 def test_a_search_that_was_interrupted_gives_no_row():
     def run(problem, *, seed):
         return {"answer": "a", "samples": 1, "reason": "interrupted" if seed else "settled"}

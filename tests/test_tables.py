@@ -304,3 +304,12 @@ def test_a_task_that_the_targets_do_not_show_has_a_panel_of_its_own():
     y = pd.Series([0, 1, 2, 3] * 10)
     assert model_of(None, y, "auto") is None
     assert all(is_regressor(one) for one in model_of(None, y, "regression"))
+
+
+def test_one_column_with_decimal_commas_leaves_the_others_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b;c\n1.5;2,25;x\n2.5;;y\n3.125;4;x\n")
+    frame = read_frame(tmp_path / "t.csv")
+    assert frame.a.tolist() == [1.5, 2.5, 3.125]
+    assert frame.b.tolist()[::2] == [2.25, 4.0]
+    assert frame.b.isna().tolist() == [False, True, False]
+    assert frame.attrs["notes"] == ("the file is separated by semicolons and its numbers have decimal commas",)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.columns.kinds import DATE, Read, read_columns, read_target
+from bestleaf.columns.kinds import DATE, NUMBER, Read, read_columns, read_target
 from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, sums_of_others
 from bestleaf.columns.look import Look, looked_at
 from bestleaf.features.data import task_of
@@ -252,6 +252,8 @@ def check_table(
     if len(frame) < FEW_ROWS:
         found.add("few rows", target, len(frame))
     read = read_columns(features) if read is None else read
+    if written := {name: one.numbers(cells) for name, (one, cells) in read.items() if one.kind == NUMBER and cells}:
+        features = features.assign(**written)  # numbers are looked at as numbers, however they are written
     columns = looked_at(features, read)
     ranks = _ranks(columns, len(frame))
     out = {one.name for one in columns if one.name not in {*kept, *ranks} and _is_left_out(found, one, len(frame))}

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bestleaf.checks import listed, one_of, shown
 from bestleaf.columns.frames import dense, pandas_frame
 from bestleaf.columns.kinds import (
+    AS_TEXT,
     CATEGORY,
     LEFT_OUT,
     NOT_USED,
@@ -38,7 +39,7 @@ AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
 DATES = ("parts", "number", "drop")
 IN_FOLDS = "; in cross-validation that of the training rows of each fold"  # where a filling comes from
-FEW_LINES = 6  # more columns that are just categories are told in one line
+FEW_LINES = 6  # more columns that are just categories, or numbers written as text, are told in one line
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -278,13 +279,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             text = f"{counted(int(self._missing[place]), 'missing value')} {done}"
             if text not in told.setdefault(name, []):  # it is the same for all parts of a date
                 told[name].append(text)
-        levels = {name: len(one.levels) for name, one in self._special.items() if one.kind == CATEGORY}
-        plain = [name for name in names if name in levels and told[name] == [in_categories(levels[name])]]
-        if len(plain) <= FEW_LINES:
-            plain = []
-        lines = {name: f"{name}: {', '.join(told[name])}" for name in names if told.get(name) and name not in plain}
-        together = ", ".join(f"{name} ({levels[name]})" for name in plain)
-        return (*lines.values(), *([f"{len(plain)} columns are categories: {together}"] if plain else []))
+        together: dict[str, dict[str, str]] = {" are categories": {}, f": {AS_TEXT}": {}}
+        for name, one in self._special.items():
+            if one.kind == CATEGORY and told[name] == [in_categories(len(one.levels))]:
+                together[" are categories"][name] = f"{name} ({len(one.levels)})"
+            elif one.note.startswith(AS_TEXT) and told[name] == [one.note]:
+                together[f": {AS_TEXT}"][name] = name
+        together = {what: some for what, some in together.items() if len(some) > FEW_LINES}
+        apart = [name for name in names if told.get(name) and not any(name in some for some in together.values())]
+        lines = [f"{name}: {', '.join(told[name])}" for name in apart]
+        return (*lines, *(f"{len(some)} columns{what}: {', '.join(some.values())}" for what, some in together.items()))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -38,6 +38,7 @@ FEW = 0.1  # the largest share of odd cells in a column that stays numeric, or s
 MISSING = "(missing)"  # the category of missing values
 
 NUMBER, CATEGORY, TEXT, DATE, LENGTH, MIXED, NESTED = "number", "category", "text", "date", "length", "mixed", "nested"
+AS_TEXT = "numbers written as text"
 LEFT_OUT, NOT_USED = "left out", "left out, because "
 KINDS = {  # by the type that pandas infers from the values
     **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "empty"), NUMBER),
@@ -127,12 +128,16 @@ class Column:
         cells = Cells.of(column) if cells is None else cells
         if isinstance(self.written, times.Written):
             return cells.spread(times.parts_of(times.times_in_text(cells.texts, self.written), self.levels))
-        if isinstance(self.written, Numbers):
-            found = numbers_in_text(cells.texts, self.written).to_numpy(np.float64)
-            return _finite(column, cells.spread(found[:, None]))
+        if self.kind == NUMBER:
+            return _finite(column, self.numbers(cells)[:, None])
         place = pd.Index(self.levels)
         missing = float(place.get_indexer([MISSING])[0])
         return cells.spread(place.get_indexer(pd.Index(cells.texts)).astype(np.float64)[:, None], missing)
+
+    def numbers(self, cells: Cells) -> np.ndarray:
+        """Return the numbers of a column that has them as text."""
+        assert isinstance(self.written, Numbers)
+        return cells.spread(numbers_in_text(cells.texts, self.written).to_numpy(np.float64)[:, None])[:, 0]
 
     def names(self, name: str) -> list[str]:
         """Return the names of the numeric columns that a column of this name becomes."""
@@ -200,7 +205,7 @@ def _numbers_in_text(cells: Cells) -> Column | None:
         return None
     if not odd.any():
         first = "" if written.unit is None else f", {shown(texts[0].strip())} is {numbers[0]:g}"
-        return Column(NUMBER, f"numbers written as text{first}", written=written)
+        return Column(NUMBER, f"{AS_TEXT}{first}", written=written)
     repeated = {cell.strip().casefold() for cell in texts[odd & (cells.counts > 1)]}
     if numbers.nunique() <= FEW_NUMBERS and repeated - MARKERS:  # such as 0, 1, 2, 3+
         return None

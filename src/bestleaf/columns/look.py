@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,7 @@ MOST_TEXTS = 20_000  # different texts that are looked at to find odd ones
 MEASURED = re.compile(r"[-+]?\s*[$€£¥]?\s*[-+]?\d[\d.,' ]*\s*(%|°?[A-Za-zµ]{1,6}(/[A-Za-z]{1,4})?|[$€£¥])?")
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """What a column looks like."""
 
     name: str
@@ -41,7 +40,7 @@ class Look:
 def looked_at(features: pd.DataFrame, read: dict[str, Read]) -> list[Look]:
     """Return what each column of a table looks like, in the order of the table; `read` says what the others are."""
     found = {one.name: one for names, columns in numbers(features) for one in _of_numbers(names, columns)}
-    found |= {name: _of_texts(name, one) for name, one in read.items() if one[1] is not None}
+    found |= {name: _of_texts(name, one) for name, one in read.items() if one[1] is not None and name not in found}
     return [found.get(name) or Look(name, float(features[name].isna().mean())) for name in features.columns.tolist()]
 
 

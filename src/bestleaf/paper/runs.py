@@ -79,7 +79,7 @@ def experiment(
         Runs at a time, in processes, as in joblib.
     memory : path-like, default=None
         A file that keeps the rows. The same call goes on from there after a kill. A function in the settings counts by
-        its name.
+        its name; a problem by its name in `problems` and its ``fingerprint()``, or its first moves if it has none.
     progress : bool, default=None
         Whether a bar shows how many runs are done; None shows it in a terminal.
 
@@ -103,7 +103,8 @@ def experiment(
             about = {name: Answers(kept, described(problem)) for name, problem in problems.items()}
             asked = {name: json.dumps(one, sort_keys=True, default=_name) for name, one in settings.items()}
             for task in tasks:
-                questions[task] = about[task[0]].question("run", run.__qualname__, asked[task[1]], task[2])
+                about_run = (task[0], run.__qualname__, asked[task[1]], task[2])
+                questions[task] = about[task[0]].question("run", None, *about_run)
                 if (known := kept.get(questions[task])) is not None:
                     rows[task] = json.loads(known)
         missing = [task for task in tasks if task not in rows]

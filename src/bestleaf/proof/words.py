@@ -40,7 +40,7 @@ def answer_in_words(record: Certificate) -> str:
         return "\n".join(answer_lines(record))
     value = f"value {search.lower:.4f}"
     if search.lower < search.upper:
-        value = f"value between {search.lower:.4f} and {search.upper:.4f}"
+        value = f"value between {-_most(-search.lower):.4f} and {_most(search.upper):.4f}"
     if data is None:
         exactly = ", exactly" if search.lower == search.upper else ""
         among = "" if search.expansion is None else f" a{_examined(record, search)[1:]}"
@@ -171,14 +171,14 @@ def unsettled_in_words(record: Certificate) -> str:
     assert search is not None
     gap, known, many, compared = search.gap, search.known_gap, len(search.leaves), search.compared
     rest, by_moves = many - compared, search.graph.two_player or search.graph.chance is not None
-    none = f"none of these {_better(record, max(0.0, ceil(1e4 * known - 1e-6) / 1e4))}"
+    none = f"none of these {_better(record, max(0.0, _most(known)))}"
     if record.all_subsets is not None and record.data is not None:
         some = f"Of the subsets that may be chosen ({choice_in_words(record.data)})"
         evaluated = f"{record.all_subsets.evaluated:,} were evaluated"
-        return f"{some}, {evaluated}. It is certain that {none}. Another one may be better by up to {gap:.4f}."
+        return f"{some}, {evaluated}. It is certain that {none}. Another one may be better by up to {_most(gap):.4f}."
     if compared < 2 or by_moves or known >= (gap if rest else 1.0):
         one = _where(record, search).removeprefix("other ")
-        return f"Another {one} may be better{_on_average(search)} by up to {gap:.4f}."
+        return f"Another {one} may be better{_on_average(search)} by up to {_most(gap):.4f}."
     if search.task == "arm":
         none = f"none of these shows that another arm {none.removeprefix('none of these ')}"
     exact = sum(leaf.exact for leaf in search.leaves)
@@ -189,7 +189,7 @@ def unsettled_in_words(record: Certificate) -> str:
     text += f" {_promise(f'{none}{beyond_reference(record.data)}', search, certain=exact == compared)}"
     if rest:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
-        text += f" The other {was} not compared, or not often enough: {they} may be better by up to {gap:.4f}."
+        text += f" The other {was} not compared, or not often enough: {they} may be better by up to {_most(gap):.4f}."
     return text
 
 
@@ -223,6 +223,11 @@ def _better(record: Certificate, limit: float, who: str = "") -> str:
     """Return that candidates are better by more than a limit; of subsets, in what respect."""
     more = f" by more than {limit:.4f}".rstrip("0").rstrip(".") if limit else ""
     return f"is better{who}{more}" if record.data is None else f"has a training value that is higher{more}"
+
+
+def _most(number: float) -> float:
+    """Return a number rounded up to four digits, as the end of an interval."""
+    return ceil(1e4 * number - 1e-6) / 1e4
 
 
 def _on_average(search: SearchClaim) -> str:

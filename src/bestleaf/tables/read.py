@@ -172,8 +172,9 @@ def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header
     frame = _separated(path, names, **how)
     if separator != usual and frame.shape[1] > 1:
         note = f"the file is separated by {SEPARATORS[separator]}"
-        if separator != "," and any(_has_decimal_commas(column) for _, column in frame.items()):
-            frame = _separated(path, names, **how, decimal=",")
+        commas = [] if separator == "," else [name for name, one in frame.items() if _has_decimal_commas(one)]
+        frame[commas] = frame[commas].apply(lambda column: column.str.replace(",", ".").astype(np.float64))
+        if commas:
             note += " and its numbers have decimal commas"
         frame.attrs["notes"] = (note,)
     return _with_codes(frame, path, names, head, how)
