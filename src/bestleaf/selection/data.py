@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,9 @@ from bestleaf.features.data import columns_not_finite, task_of
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
 from bestleaf.features.rows import checked_weights, group_numbers
 from bestleaf.scikit import Interval, InvalidParameterError, takes_missing
+
+if TYPE_CHECKING:
+    from bestleaf.selection.selector import BestLeafSelector
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
 FeatureGroups = Sequence[Iterable[int | str]] | Mapping[str, Iterable[int | str]]  # features that enter together
@@ -65,7 +68,7 @@ class Data(NamedTuple):
         return sorted({owners[column] for column in columns})
 
 
-def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[str, ArrayLike | None]) -> Data:
+def checked_fit_data(selector: BestLeafSelector, X: Any, y: Any, metadata: Mapping[str, ArrayLike | None]) -> Data:
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
     _check_together(selector)
@@ -101,7 +104,7 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[
     return Data(X, y, names, *_groups_and_weights(metadata, len(X)), encoded)
 
 
-def _names_of(selector: BaseEstimator) -> np.ndarray:
+def _names_of(selector: BestLeafSelector) -> np.ndarray:
     """Return the names of the features."""
     numbered = np.array([f"x{number}" for number in range(selector.n_features_in_)], object)
     return getattr(selector, "feature_names_in_", numbered)
@@ -129,7 +132,7 @@ def _check_numbers(given: BaseEstimator) -> None:
             raise InvalidParameterError(f"{name} must be a number, not a truth value, got {value}")
 
 
-def _check_together(selector: BaseEstimator) -> None:
+def _check_together(selector: BestLeafSelector) -> None:
     """Refuse keywords that do not go with `choose`."""
     training = selector.choose == "training"
     for name in ("n_features_to_select", "holdout") if training else ("search",):
