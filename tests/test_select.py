@@ -35,8 +35,9 @@ def folder(tmp_path, monkeypatch, shop):
 
 
 def test_a_choice_that_time_ended_is_told(folder):
-    told = bestleaf("select", "shop.csv", "--target", "bought", "--max-time", "1e-6")
+    told = bestleaf("select", "shop.csv", "--target", "bought", "--max-time", "1e-6", "--json", "r.json")
     assert told.code == 3
+    assert json.loads(Path("r.json").read_text())["score"] is None
     assert "Columns (4 of 4): " in told.out
     assert "--max-time ended the choice after 0 of " in told.out
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -181,7 +181,7 @@ class Search:
         searches of a game hold together, with probability 1 - delta; see `bestleaf.search.moves`. The new search keeps
         no memory.
         """
-        if self.settings.fixed and state not in self.state.graph.node_of:
+        if not isinstance(state, Hashable) or (self.settings.fixed and state not in self.state.graph.node_of):
             raise ValueError(f"state must be one below the root, got {shown(state)}")
         given = {one.name: getattr(self.settings, one.name) for one in fields(Settings)}
         workers = NOTHING_INSIDE if self.settings.batch_size is None else Inside(self.evaluator.executor)

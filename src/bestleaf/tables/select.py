@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import pandas as pd
@@ -23,6 +24,7 @@ from bestleaf.features.rows import column_checksums
 from bestleaf.proof import record
 from bestleaf.proof.words_data import objective_in_words
 from bestleaf.selection.data import votes_of
+from bestleaf.selection.judges import finite
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables.load import RowData, Table
 from bestleaf.tables.models import named_estimator
@@ -52,9 +54,9 @@ class TableSelection:
         path = [] if found.path is None else found.path.rows
         return {
             "features": self.features,
-            "score": selector.score_,
+            "score": finite(selector.score_),
             "score_interval": _pair(selector.score_interval_),
-            "difference": getattr(selector, "difference_", None),
+            "difference": finite(getattr(selector, "difference_", nan)),
             "difference_interval": _pair(getattr(selector, "difference_interval_", None)),
             "objective": None if found.data is None else objective_in_words(found.data),
             "reason": found.reason,
