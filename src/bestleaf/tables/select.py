@@ -9,11 +9,8 @@ from typing import Any
 
 import pandas as pd
 from msgspec.structs import replace
-from sklearn import ensemble, linear_model, neighbors
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import bestleaf
 from bestleaf.checks import listed, shown
@@ -26,6 +23,7 @@ from bestleaf.selection.data import votes_of
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables.load import RowData, Table
 from bestleaf.tables.models import named_estimator
+from bestleaf.tables.peers import Setting
 
 
 @dataclass(frozen=True)
@@ -165,21 +163,7 @@ def model_of(estimator: Any, y: pd.Series, task: str) -> Any:
         return named_estimator(estimator, task)
     if estimator is not None or task == looks:
         return estimator
-    return [make_pipeline(StandardScaler(), one) if scaled else one for one, scaled in _PANELS[task]]
-
-
-_PANELS = {  # for targets that look like the other task
-    "classification": (
-        (neighbors.KNeighborsClassifier(), True),
-        (linear_model.RidgeClassifier(), True),
-        (ensemble.ExtraTreesClassifier(60, min_samples_leaf=2, random_state=0), False),
-    ),
-    "regression": (
-        (neighbors.KNeighborsRegressor(), True),
-        (linear_model.Ridge(), True),
-        (ensemble.ExtraTreesRegressor(60, min_samples_leaf=2, random_state=0), False),
-    ),
-}
+    return [Setting(task).model, *(named_estimator(name, task) for name in ("ridge", "forest"))]
 
 
 def folds_for(estimator: BaseEstimator, cv: Any, metadata: RowData) -> Any:
