@@ -104,7 +104,7 @@ def select_from_table(
     Parameters
     ----------
     table : Table
-        As `bestleaf.tables.load_table` makes it, or `bestleaf.tables.prepared`.
+        As `bestleaf.tables.load_table` makes it.
     estimator : estimator, str or list of estimators, default=None
         As in `BestLeafSelector`. A name stands for an estimator with settings that suit most tables: "neighbours",
         "linear", "logistic", "ridge", "svm", "forest", "boosting", or "lightgbm", "xgboost" and "catboost" where these
