@@ -22,9 +22,8 @@ from types import SimpleNamespace as Part  # a part of a certificate: its fields
 from typing import Any, NamedTuple
 
 Json = Any  # what JSON can hold
-LARGEST = 256 * 10**6  # bytes of a file that is read
 CLOSE, MARGIN = 1e-9, 1e-8  # so much may an end of an interval be too tight; what is printed has more room
-STOP = -1  # ends the label of a complete subset
+LARGEST, STOP = 256 * 10**6, -1  # bytes of a file that is read; what ends the label of a complete subset
 text_of = partial(json.dumps, sort_keys=True, separators=(",", ":"))  # two labels are the same if this is the same
 
 # ---- the form: every field of every part with its kind; `name?` may be missing. `[K]` is a list of kind K, `{K}` named
