@@ -140,6 +140,12 @@ def test_noise_is_no_leak():
     assert check_table(texts, "y").leaks == []
 
 
+def test_copies_of_rows_make_no_leak_and_hide_none():
+    rng = np.random.default_rng(0)
+    once = pd.DataFrame(rng.normal(size=(60, 4))).assign(knows=np.arange(60) % 2, y=np.arange(60) % 2)
+    assert check_table(pd.concat([once] * 5), "y").leaks == ["knows"]
+
+
 def test_a_rare_class_does_not_hide_a_leak_or_make_one():
     rng = np.random.default_rng(0)
     y = (np.arange(1000) < 15).astype(int)

@@ -337,6 +337,8 @@ class OwnEncoder:
         except (AttributeError, ValueError) as error:
             rule = "encode must be a transformer that names its columns (get_feature_names_out)"
             raise ValueError(f"{rule}, got {shown(self.transformer)}: {error}") from None
+        if len(set(self._made)) < len(self._made):
+            raise ValueError(f"encode must give each column a name of its own, got {listed(map(str, self._made))}")
         names = frame.columns.tolist()
         self.owners_ = [_owner(made, names) for made in self._made]
         self.columns_ = [
@@ -365,7 +367,18 @@ class OwnEncoder:
 
     def encoded(self, frame: pd.DataFrame) -> np.ndarray:
         """Return rows as numbers."""
-        return in_places(self.transformer_, self.transformer_.transform(frame), self._made)
+        return self._placed(self.transformer_, self.transformer_.transform(frame), len(frame))
+
+    def _placed(self, step: Any, made: Any, rows: int) -> np.ndarray:
+        """Return what the transformer made, in places; refuse what is no table of numbers of these rows."""
+        due, got = (rows, len(step.get_feature_names_out())), shown(self.transformer)
+        if np.shape(made) != due:
+            what = f"{due[0]:,} rows and {due[1]:,} columns, as many as it names"
+            raise ValueError(f"encode must make {what}, got the shape {np.shape(made)} from {got}")
+        try:
+            return in_places(step, made, self._made)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"encode must make numbers, got from {got}: {error}") from None
 
     def transform(self, X: object) -> np.ndarray:
         """Return a table as numbers."""
@@ -374,8 +387,8 @@ class OwnEncoder:
     def learned_from(self, rows: np.ndarray, frame: pd.DataFrame, y: np.ndarray | None) -> np.ndarray:
         """Return all rows as numbers, by what some of them teach; a TargetEncoder makes these by folds of its own."""
         step = self._repeatable()
-        known = in_places(step, step.fit_transform(frame.iloc[rows], np.asarray(y)[rows]), self._made)
-        found = in_places(step, step.transform(frame), self._made)
+        known = self._placed(step, step.fit_transform(frame.iloc[rows], np.asarray(y)[rows]), len(rows))
+        found = self._placed(step, step.transform(frame), len(frame)).copy()  # it may be the table itself
         found[rows] = known
         return found
 
