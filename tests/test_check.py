@@ -256,8 +256,8 @@ def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
     assert table.notes == (dropped, "id numbers the rows; left out of the search.")
     assert list(load_table(frame, "y", drop=["broken"], keep=["id"]).X) == ["id", "a"]
     found = select_from_table(table, choose="training", random_state=0)
-    assert found.result()["left_out"] == ["id"]
-    assert found.result()["notes"] == list(table.notes)
+    assert found.certificate.table.left_out == ("id",)
+    assert found.certificate.told.notes == table.notes
     written = found.certificate.table
     assert (written.target, written.dropped) == ("y", ("broken",))
 

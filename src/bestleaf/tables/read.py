@@ -32,7 +32,7 @@ BROKEN = (
     *(ValueError, OSError, EOFError, KeyError, TypeError, MemoryError, OverflowError, lzma.LZMAError, zlib.error),
     *(IndexError, csv.Error),
 )
-COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by ending
+COMPRESSED: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by ending
 CODE = rb'(?:^|[,;|\t\n ])"?0\d+"?[,;|\t\r\n ]'  # a number with zeros in front, as a cell of a text
 BLOCK = 2**24  # bytes that are searched for codes at a time
 
@@ -208,10 +208,10 @@ def _separator(head: list[str], usual: str, header: bool) -> str:
     return max(plain, key=agreement, default=usual)
 
 
-def _separated(path: Path, names: list[str], **how: Any) -> pd.DataFrame:
+def _separated(path: Path, names: list[str], **how: object) -> pd.DataFrame:
     """Return the table. By default pandas would rename columns of the same name and cut long rows."""
     # Spaces after a separator belong to no value: a quoted cell, a number or a marker may follow.
-    settings: dict[str, Any] = {**how, "skipinitialspace": True, "low_memory": False, "index_col": False}
+    settings: dict[str, object] = {**how, "skipinitialspace": True, "low_memory": False, "index_col": False}
     with _opened(path) as file, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
