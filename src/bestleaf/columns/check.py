@@ -12,7 +12,7 @@ import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.columns.kinds import DATE, NUMBER, Read, read_columns, read_target
-from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, sums_of_others
+from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, near_copies, sums_of_others
 from bestleaf.columns.look import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
@@ -43,7 +43,7 @@ TIMES = {  # words in the names of times
 
 MOST_LINES = 5  # columns of a kind that have a line each
 MOST_NAMES = 8  # columns that are named in a line about many
-LEAVE_OUT = "left out of the search"
+LEAVE_OUT = "left out"
 
 
 class Kind(NamedTuple):
@@ -117,6 +117,10 @@ KINDS = {
     ),
     "duplicate": Kind(
         "{name} has the same values as {text}.", "{many} columns have the same values as another one: {names}."
+    ),
+    "copy": Kind(
+        "{name} is nearly a copy of {text} (rank correlation {number:.4f}); one of both is enough.",
+        "{many} columns are nearly copies of another one: {names}.",
     ),
 }
 
@@ -213,7 +217,7 @@ def check_table(
 
     Row numbers, other identifiers, and columns without a name or without any value are those that a search should leave
     out. A column that alone ranks the target almost perfectly may be a leak: something that is known only after the
-    target. Constant columns, columns with the same values, missing values and rare classes are named, too.
+    target. Constant columns, columns that are (nearly) the same, missing values and rare classes are named, too.
 
     Parameters
     ----------
@@ -241,7 +245,7 @@ def check_table(
     >>> people = pd.DataFrame({"id": range(1, 61), "age": [20, 35, 50] * 20, "bought": [0, 1, 1, 0] * 15})
     >>> check_table(people, "bought")
     60 rows, 2 columns beside the target bought (classes).
-    id numbers the rows; left out of the search.
+    id numbers the rows; left out.
     """
     frame = without_columns(frame.set_axis([str(name) for name in frame.columns.tolist()], axis=1), target, drop, keep)
     features = frame.drop(columns=target)
@@ -273,7 +277,10 @@ def check_table(
         for name, pair in leaks_of_two(looked, y, found_task).items():
             found.add("leak of two", name, 0, pair)
     copies = {name for name, _, _ in found.get("duplicate", [])}
-    for name, terms in sums_of_others(features[[one.name for one in stay if one.name not in copies]]).items():
+    different = features[[one.name for one in stay if one.name not in copies]]
+    for name, (other, correlation) in near_copies(different).items():
+        found.add("copy", name, correlation, other)
+    for name, terms in sums_of_others(different).items():
         found.add("sum", name, 0, terms)
     findings = tuple(Finding(kind, *zip(*rows, strict=True)) for kind, rows in found.items())
     return TableCheck(len(frame), len(columns), target, found_task, findings, read)
