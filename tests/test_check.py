@@ -140,6 +140,12 @@ def test_noise_is_no_leak():
     assert check_table(texts, "y").leaks == []
 
 
+def test_copies_of_rows_make_no_leak_and_hide_none():
+    rng = np.random.default_rng(0)
+    once = pd.DataFrame(rng.normal(size=(60, 4))).assign(knows=np.arange(60) % 2, y=np.arange(60) % 2)
+    assert check_table(pd.concat([once] * 5), "y").leaks == ["knows"]
+
+
 def test_a_rare_class_does_not_hide_a_leak_or_make_one():
     rng = np.random.default_rng(0)
     y = (np.arange(1000) < 15).astype(int)
@@ -167,9 +173,9 @@ def test_strange_columns_are_named():
     for words in (
         "same is always 3.",
         "other has the same values as twin.",
-        "gaps: 50.0% of its values are missing.",
-        "almost: 96.7% of its values are missing.",
-        "city: 1 cell is '?'; does that mean a missing value?",
+        "gaps has no value in 50.0% of the rows.",
+        "almost has no value in 96.7% of the rows.",
+        "city has 1 cell of '?'; does that mean a missing value?",
     ):
         assert words in told
     assert found.left_out == []
@@ -190,16 +196,16 @@ def test_a_lone_cell_sums_and_leaks_of_two_columns_are_named():
         }
         told = " ".join(found.notes)
         assert "lone is 1,000,000 in row 8, and 10" in told
-        assert f"{pair} ranks the target perfectly" in told
+        assert f"paid is part of {pair}, which ranks the target perfectly" in told
         assert "spent is the sum rent + food, apart from a constant" in told
 
 
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        (np.arange(ROWS) % 14, "The target y: 14 different whole numbers are taken as classes; task regression takes"),
-        ([*["a"] * 50, *["b"] * 8, "c", "c"], "The target y: 2 classes have fewer than 10 rows: 'c' (2), 'b' (8)."),
-        (Y[:20], "There are only 20 rows"),
+        (np.arange(ROWS) % 14, "y has 14 different whole numbers, taken as classes; task regression takes"),
+        ([*["a"] * 50, *["b"] * 8, "c", "c"], "y has 2 classes of fewer than 10 rows: 'c' (2), 'b' (8)."),
+        (Y[:20], "The table has only 20 rows"),
     ],
 )
 def test_strange_targets_are_named(y, words):
@@ -227,7 +233,7 @@ def test_what_was_found_is_shown_and_kept():
         "id numbers the rows; left out.",
     ]
     assert found.left_out == ["id"]
-    assert found.findings == (Finding("row number", ("id",), (0,), ("",)),)
+    assert found.findings == (Finding("row number", ("id",), ("",)),)
     assert found
     clean = check_table(frame.drop(columns="id"), "y")
     assert not clean
@@ -250,8 +256,8 @@ def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
     assert table.notes == (dropped, "id numbers the rows; left out.")
     assert list(load_table(frame, "y", drop=["broken"], keep=["id"]).X) == ["id", "a"]
     found = select_from_table(table, choose="training", random_state=0)
-    assert found.result()["left_out"] == ["id"]
-    assert found.result()["notes"] == list(table.notes)
+    assert found.certificate.table.left_out == ("id",)
+    assert found.certificate.told.notes == table.notes
     written = found.certificate.table
     assert (written.target, written.dropped) == ("y", ("broken",))
 

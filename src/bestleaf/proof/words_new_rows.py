@@ -129,8 +129,6 @@ def answer_lines(certificate: Certificate) -> list[str]:
         lines.append(smallest)
     if almost_perfect(certificate):
         lines.append(ALMOST_PERFECT_WORDS)
-    if claim is not None and like_guessing(claim):
-        lines.append(f"No better than guessing ({claim.guessing:.3g}), as far as these rows tell: do not rely on them.")
     return lines
 
 
@@ -142,6 +140,8 @@ def _score_line(certificate: Certificate, claim: NewRowsClaim) -> str:
     mean = "mean of " if len(claim.judges) > 1 else ""
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
     found = f"{measure_of(certificate)} {claim.score:.3f}{in_words(score, before=', ')}"
+    if like_guessing(claim):
+        found = f"no better than guessing ({claim.guessing:.3g}), so do not rely on these columns; {found}"
     text = f"Score on new rows: {found} ({sure}; {mean}{judges})"
     if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
         return f"{text}; these are all columns"

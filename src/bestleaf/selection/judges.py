@@ -274,6 +274,8 @@ class Panel:
             if not (ours or (isinstance(one, BaseEstimator) and (is_classifier(one) or is_regressor(one)))):
                 raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(one)}")
         real = task_for(data.y, given) == "regression"
+        if real and not _are_numbers(data.y):
+            raise ValueError(f"y must hold numbers for a regressor, got {shown(data.y[0])}")
         judges = [judge for one in given for judge in _judges(one, seed, decides=scoring == "accuracy")]
         name = ("r2" if real else "roc_auc") if scoring is None else scoring
         ranked = "roc_auc" if name == "roc_auc_ovr" else name
@@ -410,6 +412,13 @@ class Panel:
         if self.scoring == "concordance":
             return np.array([concordance(part.new_y, one[:, 0], part.weights) for one in outputs])
         return _mean_auc(outputs, part.new_y, part.weights)
+
+
+def _are_numbers(y: np.ndarray) -> bool:
+    try:
+        return y.dtype.kind not in "mM" and bool(np.isfinite(y.astype(np.float64)).all())
+    except (TypeError, ValueError):
+        return False
 
 
 def _judges(estimator: BaseEstimator, seed: int, *, decides: bool) -> list[Judge]:
