@@ -173,9 +173,9 @@ def test_strange_columns_are_named():
     for words in (
         "same is always 3.",
         "other has the same values as twin.",
-        "gaps: 50.0% of its values are missing.",
-        "almost: 96.7% of its values are missing.",
-        "city: 1 cell is '?'; does that mean a missing value?",
+        "gaps has no value in 50.0% of the rows.",
+        "almost has no value in 96.7% of the rows.",
+        "city has 1 cell of '?'; does that mean a missing value?",
     ):
         assert words in told
     assert found.left_out == []
@@ -196,16 +196,16 @@ def test_a_lone_cell_sums_and_leaks_of_two_columns_are_named():
         }
         told = " ".join(found.notes)
         assert "lone is 1,000,000 in row 8, and 10" in told
-        assert f"{pair} ranks the target perfectly" in told
+        assert f"paid is part of {pair}, which ranks the target perfectly" in told
         assert "spent is the sum rent + food, apart from a constant" in told
 
 
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        (np.arange(ROWS) % 14, "The target y: 14 different whole numbers are taken as classes; task regression takes"),
-        ([*["a"] * 50, *["b"] * 8, "c", "c"], "The target y: 2 classes have fewer than 10 rows: 'c' (2), 'b' (8)."),
-        (Y[:20], "There are only 20 rows"),
+        (np.arange(ROWS) % 14, "y has 14 different whole numbers, taken as classes; task regression takes"),
+        ([*["a"] * 50, *["b"] * 8, "c", "c"], "y has 2 classes of fewer than 10 rows: 'c' (2), 'b' (8)."),
+        (Y[:20], "The table has only 20 rows"),
     ],
 )
 def test_strange_targets_are_named(y, words):
@@ -233,7 +233,7 @@ def test_what_was_found_is_shown_and_kept():
         "id numbers the rows; left out of the search.",
     ]
     assert found.left_out == ["id"]
-    assert found.findings == (Finding("row number", ("id",), (0,), ("",)),)
+    assert found.findings == (Finding("row number", ("id",), ("",)),)
     assert found
     clean = check_table(frame.drop(columns="id"), "y")
     assert not clean

@@ -141,7 +141,7 @@ def test_two_pages_of_one_name_stay(shop):
 def test_what_is_no_file_has_a_sentence_of_its_own(shop):
     Path("gone.csv").symlink_to("nowhere.csv")
     os.mkfifo("pipe.csv")
-    assert "gone.csv is a link that leads to no file" in refused("check", "gone.csv", "--target", "y")
+    assert "there is no file gone.csv" in refused("check", "gone.csv", "--target", "y")
     assert "pipe.csv is no ordinary file but a pipe" in refused("check", "pipe.csv", "--target", "y")
 
 

@@ -19,7 +19,8 @@ from bestleaf import (
     problems,
 )
 from bestleaf.checks import LONGEST_SENTENCE
-from bestleaf.tables import prepared, read_frame
+from bestleaf.tables import read_frame
+from bestleaf.tables.load import prepared
 from selecting import bestleaf, made_selector, refused
 
 LONG = "n" * 5000

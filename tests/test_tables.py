@@ -13,7 +13,8 @@ import pytest
 from sklearn.base import is_regressor
 
 from bestleaf import verify
-from bestleaf.tables import load_table, prepared, read_frame
+from bestleaf.tables import load_table, read_frame
+from bestleaf.tables.load import prepared
 from bestleaf.tables.models import NAMED, default_impute, named_estimator
 from bestleaf.tables.select import model_of, select_from_table
 from selecting import made_selector
@@ -148,6 +149,7 @@ def test_a_table_without_a_header(tmp_path):
     assert found.to_dict("list") == {"column 1": [1, 2], "column 2": ["u", "v"], "column 3": [0, 1]}
     (tmp_path / "b.csv").write_text("1,5;u;0\n2,5;v;1\n")
     assert read_frame(tmp_path / "b.csv", header=False)["column 1"].tolist() == [1.5, 2.5]
+    (tmp_path / "a.parquet").touch()
     with pytest.raises(ValueError, match="header must be True for a file that is no CSV"):
         read_frame(tmp_path / "a.parquet", header=False)
 
@@ -199,8 +201,8 @@ def test_what_is_no_file_is_refused_in_a_sentence_of_its_own(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "folder.csv").mkdir()
     words = {
-        tmp_path / "loop.csv": "is a link that leads back to itself",
-        tmp_path / "lost.csv": "is a link that leads to no file",
+        tmp_path / "loop.csv": "there is no file",
+        tmp_path / "lost.csv": "there is no file",
         tmp_path / "device.csv": "is no ordinary file but a pipe or a device; write its content into a file first",
         tmp_path / "pipe.csv": "is no ordinary file but a pipe or a device",
         "/dev/zero": "is no ordinary file but a pipe or a device",

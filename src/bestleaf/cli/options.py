@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature, signature
-from math import inf, nan
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
 
@@ -31,34 +32,16 @@ ANSWERS = {  # by kinds of findings, what can be done about them
 }
 
 
-def _number(text: str) -> float:
-    """Return a text as a number; nan if it is not a number."""
-    try:
-        return nan if "_" in text else float(text)
-    except ValueError:
-        return nan
-
-
-def fraction(given: str | float) -> float:
-    """Return a number strictly between 0 and 1."""
-    found = _number(str(given))
-    if not 0 < found < 1:
-        raise typer.BadParameter(f"must be strictly between 0 and 1, got {given}")
-    return found
-
-
-def share(given: str | float) -> float:
-    """Return a number from 0 to 1, without 1."""
-    return 0.0 if _number(str(given)) == 0 else fraction(given)
-
-
 def seconds(given: str | float) -> float:
     """Return a time in seconds; it is given as 90, 90s, 1.5m or 2h."""
-    text, units = str(given).strip().lower(), {"s": 1.0, "m": 60.0, "h": 3600.0}
-    found = _number(text[:-1]) * units[text[-1]] if text[-1:] in units else _number(text)
-    if not 0 < found < inf:
+    found = re.fullmatch(r"([\d.e+-]+)\s*([smh]?)", str(given).strip().lower())
+    try:
+        time = 0.0 if found is None else float(found[1]) * {"m": 60.0, "h": 3600.0}.get(found[2], 1.0)
+    except ValueError:
+        time = 0.0
+    if not 0 < time < inf:
         raise typer.BadParameter(f"must be a time such as 90, 90s, 1.5m or 2h, got {shown(given)}")
-    return found
+    return time
 
 
 def check_ending(option: str, path: Path, endings: tuple[str, ...]) -> None:

@@ -34,7 +34,6 @@ from bestleaf.cli.options import (
     of_a_table,
     seldom,
     selected,
-    share,
     tell,
     tell_notes,
 )
@@ -66,11 +65,7 @@ def select(
     ] = None,
     holdout: Annotated[
         float | None,
-        selected(
-            "Part of the rows kept aside to test on; 0: none (default: a quarter, from 2,000 rows on).",
-            parser=share,
-            metavar="FRACTION",
-        ),
+        selected("Part of the rows to test on; 0: none (default: a quarter, from 2,000 rows on).", metavar="FRACTION"),
     ] = None,
     max_time: Time = None,
     out: Annotated[Path | None, in_files("Table of the selected columns and the target.")] = None,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import bz2
 import csv
-import errno
 import gzip
 import io
 import lzma
 import os
 import re
-import stat
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
@@ -59,13 +57,11 @@ def read_frame(
         Whether the first line has the names of the columns; if not, they are called "column 1" and so on.
     """
     path, markers = Path(path), checked_markers(missing)
-    named, there = cut(str(path), 150), os.path.isfile(path)  # False also for a name that is too long
-    if not there and os.path.exists(path):
+    named = cut(str(path), 150)
+    if not os.path.isfile(path):  # also if the name is too long
         raise FileNotFoundError(_no_file(path, named))
     kind = _kind_of_file(path)
     _check_settings(path, kind, encoding, header)
-    if not there:
-        raise FileNotFoundError(_no_file(path, named))
     try:
         if kind in SEPARATED:
             frame = _read_text(path, SEPARATED[kind], encoding or USUAL, markers, header)
@@ -129,14 +125,10 @@ def _check_settings(path: Path, kind: str, encoding: str | None, header: bool) -
 
 def _no_file(path: Path, named: str) -> str:
     """Return why a path is no file that can be read."""
-    try:
-        folder = stat.S_ISDIR(os.stat(path).st_mode)
-    except (OSError, ValueError) as error:
-        if getattr(error, "errno", None) == errno.ELOOP:
-            return f"{named} is a link that leads back to itself"
-        return f"{named} is a link that leads to no file" if os.path.islink(path) else f"there is no file {named}"
-    what = "is a folder, not a file" if folder else "is no ordinary file but a pipe or a device"
-    return f"{named} {what}" if folder else f"{named} {what}; write its content into a file first"
+    if not os.path.exists(path):
+        return f"there is no file {named}"
+    what = "a folder, not a file" if os.path.isdir(path) else "no ordinary file but a pipe or a device"
+    return f"{named} is {what}{'' if os.path.isdir(path) else '; write its content into a file first'}"
 
 
 def _not_text(path: Path, encoding: str | None) -> str:

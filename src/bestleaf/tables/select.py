@@ -8,11 +8,8 @@ from typing import Any
 
 import pandas as pd
 from msgspec.structs import replace
-from sklearn import ensemble, linear_model, neighbors
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from bestleaf.checks import listed, shown
 from bestleaf.columns.check import columns_named
@@ -23,6 +20,7 @@ from bestleaf.selection.data import votes_of
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables.load import RowData, Table
 from bestleaf.tables.models import named_estimator
+from bestleaf.tables.peers import Setting
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def select_from_table(
     Parameters
     ----------
     table : Table
-        As `bestleaf.tables.load_table` makes it, or `bestleaf.tables.prepared`.
+        As `bestleaf.tables.load_table` makes it.
     estimator : estimator, str or list of estimators, default=None
         As in `BestLeafSelector`. A name stands for an estimator with settings that suit most tables: "neighbours",
         "linear", "logistic", "ridge", "svm", "forest", "boosting", or "lightgbm", "xgboost" and "catboost" where these
@@ -127,21 +125,7 @@ def model_of(estimator: Any, y: pd.Series, task: str) -> Any:
         return named_estimator(estimator, task)
     if estimator is not None or task == looks:
         return estimator
-    return [make_pipeline(StandardScaler(), one) if scaled else one for one, scaled in _PANELS[task]]
-
-
-_PANELS = {  # for targets that look like the other task
-    "classification": (
-        (neighbors.KNeighborsClassifier(), True),
-        (linear_model.RidgeClassifier(), True),
-        (ensemble.ExtraTreesClassifier(60, min_samples_leaf=2, random_state=0), False),
-    ),
-    "regression": (
-        (neighbors.KNeighborsRegressor(), True),
-        (linear_model.Ridge(), True),
-        (ensemble.ExtraTreesRegressor(60, min_samples_leaf=2, random_state=0), False),
-    ),
-}
+    return [Setting(task).model, *(named_estimator(name, task) for name in ("ridge", "forest"))]
 
 
 def folds_for(estimator: BaseEstimator, cv: Any, metadata: RowData) -> Any:
