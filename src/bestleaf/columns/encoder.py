@@ -38,7 +38,7 @@ from bestleaf.scikit import check_feature_names_in, takes_missing
 AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
 DATES = ("parts", "number", "drop")
-IN_FOLDS = "; in cross-validation that of the training rows of each fold"  # where a filling comes from
+IN_FOLDS = " of the training rows"  # where a filling comes from
 FEW_LINES = 6  # more columns that are just categories, or numbers written as text, are told in one line
 
 
@@ -304,7 +304,7 @@ def _refuse(read: dict[str, Read]) -> None:
             raise ValueError(f"{rule}, got the columns {listed(names)}")
 
 
-def in_places(step: Any, made: Any, names: list[str]) -> np.ndarray:
+def in_places(step: BaseEstimator, made: Any, names: list[str]) -> np.ndarray:
     """Return what a fitted transformer made, each column at the place of its name; columns that it lacks are zeros."""
     places = pd.Index(names).get_indexer(step.get_feature_names_out())
     if np.array_equal(places, np.arange(len(names))):
@@ -325,7 +325,7 @@ class OwnEncoder:
     levels_: dict[str, list[str]] = {}  # noqa: RUF012
     categories = ()
 
-    def __init__(self, transformer: Any) -> None:
+    def __init__(self, transformer: BaseEstimator) -> None:
         self.transformer = transformer
 
     def fit_rows(self, X: object, y: object) -> pd.DataFrame:
@@ -349,7 +349,7 @@ class OwnEncoder:
         }
         return frame
 
-    def _repeatable(self) -> Any:
+    def _repeatable(self) -> BaseEstimator:
         """Return the transformer, not fitted; what is random in it is the same each time."""
         found = clone(self.transformer)
         given = found.get_params()
@@ -384,7 +384,7 @@ class OwnEncoder:
         """Return a table as numbers."""
         return self.encoded(self.plain(X))
 
-    def learned_from(self, rows: np.ndarray, frame: pd.DataFrame, y: Any) -> np.ndarray:
+    def learned_from(self, rows: np.ndarray, frame: pd.DataFrame, y: np.ndarray | None) -> np.ndarray:
         """Return all rows as numbers, by what some of them teach; a TargetEncoder makes these by folds of its own."""
         step = self._repeatable()
         known = self._placed(step, step.fit_transform(frame.iloc[rows], np.asarray(y)[rows]), len(rows))

@@ -182,7 +182,7 @@ def gap_among_leaves(node: int, gap: float, state: SearchState) -> float:
     graph, task = state.graph, state.settings.task
     if node == 0 or state.known.world["plans"]:
         return gap
-    found = _gap_of_move(node, 0, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known)
+    found = _gap_of_move(node, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known)
     return min(1.0, found)
 
 
@@ -278,7 +278,7 @@ def likely_move(graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
     if graph.kinds[0] != INNER:
         return 0, 0.0
     best = _likeliest(0, _drawn_values(graph, known), graph, known)
-    return best, max(0.0, _gap_of_move(best, 0, graph, known))
+    return best, max(0.0, _gap_of_move(best, graph, known))
 
 
 def _likeliest(node: int, drawn: np.ndarray, graph: GrowingGraph, known: Knowledge) -> int:
@@ -288,16 +288,16 @@ def _likeliest(node: int, drawn: np.ndarray, graph: GrowingGraph, known: Knowled
     return int(children[np.lexsort((known.known["tie_break"][children], wins))[-1]])
 
 
-def _gap_of_move(move: int, node: int, graph: GrowingGraph, known: Knowledge) -> float:
-    """Return how much better another move at a node may be."""
+def _gap_of_move(move: int, graph: GrowingGraph, known: Knowledge) -> float:
+    """Return how much better another move at the root may be."""
     if not graph.adversarial:
         return gap_of(move, "arm", graph, known)
-    children = graph.linked("child", node)
+    children = graph.linked("child", 0)
     others = children[children != move]
     if not len(others):
         return 0.0
     lower, upper = bounds_now(graph, known)
-    if graph.nodes["minimizes"][node]:
+    if graph.nodes["minimizes"][0]:
         return float(upper[move] - lower[others].min())
     return float(upper[others].max() - lower[move])
 
