@@ -124,11 +124,7 @@ class Fuse(UCT):
 
 
 def fuse_search(
-    lattice: FeatureLattice,
-    *,
-    seed: Seed = None,
-    callback: Callable[[Progress], object] | None = None,
-    **settings: Any,
+    lattice: FeatureLattice, *, seed: Seed = None, callback: Callable[[Progress], object] | None = None, **settings: Any
 ) -> FuseResult:
     """Search the lattice of feature subsets by FUSE and recommend a subset, without a guarantee.
 

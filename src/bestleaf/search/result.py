@@ -152,11 +152,7 @@ class Result:
         """Every leaf of the final graph with its statistics."""
         states, same = self.states, attrgetter(*(one.name for one in fields(FoundLeaf)[2:]))
         return tuple(
-            FoundLeaf(
-                states[one.node],
-                states[one.node] if one.label is None else one.label,
-                *same(one),
-            )
+            FoundLeaf(states[one.node], states[one.node] if one.label is None else one.label, *same(one))
             for one in self.search.leaves
         )
 

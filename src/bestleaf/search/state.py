@@ -23,20 +23,9 @@ A_VALUE = 250  # bytes of a value
 class SearchState:
     """Graph, intervals, values, counters and random stream of one search.
 
-    Parameters
-    ----------
-    problem : Problem
-        What is searched.
-    settings : Settings
-        How it is searched.
-    rng, seed : Generator, int or None
-        The random stream, and the seed it was made from.
-    rollouts : object or None
-        What the problem keeps for each node: its compiled oracle, or the sums of rollouts drawn in Python.
-    budget : Budget
-        Checked while the first graph is built.
-    whole_opening : bool
-        Whether a growing graph begins with all children of the root.
+    `rollouts` is what the problem keeps for each node: its compiled oracle, or the sums of rollouts drawn in Python.
+    The budget is checked while the first graph is built. With `whole_opening` a growing graph begins with all children
+    of the root.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ from bestleaf.features.rows import column_checksums, fingerprint, groups_digest,
 from bestleaf.proof.record import STOP, Certificate, Data, Label, Neighbours
 from bestleaf.proof.text import counted, in_line
 from bestleaf.proof.verify import OtherDataError, RefusedError
-from bestleaf.proof.words_data import subset_in_words
+from bestleaf.proof.words import subset_in_words
 from bestleaf.selection.data import Data as Rows
 from bestleaf.selection.recheck_new_rows import check_new_rows
 from bestleaf.selection.searched import objective_of

@@ -21,7 +21,7 @@ from bestleaf.columns.check import columns_named
 from bestleaf.features.data import task_of
 from bestleaf.features.rows import column_checksums
 from bestleaf.proof import record
-from bestleaf.proof.words_data import objective_in_words
+from bestleaf.proof.words import objective_in_words
 from bestleaf.selection.data import votes_of
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables.load import RowData, Table

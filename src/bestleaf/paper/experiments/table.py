@@ -76,10 +76,8 @@ class PaperTable:
                 raise ValueError(f"the row {shown(name)} needs --data {lines.pop(name).problem}=PATH")
             del lines[name]
         for name, line in lines.items():
-            seeds, asked = (
-                [seed_of(seed, run) for run in range(self.many(line, runs))],
-                {name: {**line.settings, **(settings or {})}},
-            )
+            seeds = [seed_of(seed, run) for run in range(self.many(line, runs))]
+            asked = {name: {**line.settings, **(settings or {})}}
             found.append(experiment({line.problem: problems[line.problem]}, asked, seeds, run=self.measured, **more))
             if found[-1].attrs["interrupted"]:
                 break
