@@ -61,10 +61,8 @@ class FuseResult(UCTResult):
     rollouts: int
 
     def __str__(self) -> str:
-        return (
-            f"Recommended: {self.answer}, value {self.value:.4f} after {self.samples:,} samples ({self.reason}). "
-            "FUSE gives no guarantee."
-        )
+        after = f"after {self.samples:,} samples ({self.reason}). FUSE gives no guarantee."
+        return f"Recommended: {self.answer}, value {self.value:.4f} {after}"
 
 
 class Fuse(UCT):

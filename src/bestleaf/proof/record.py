@@ -563,9 +563,8 @@ def content_of(text: str) -> dict[str, object]:
     version = content.get("format_version")
     if version != FORMAT_VERSION or type(version) is not int:
         old = ", of an older bestleaf: search again" if version in (1, 2, 3) else ""
-        raise ValueError(
-            f"the certificate must have format version {FORMAT_VERSION}, got format version {version!r:.40}{old}"
-        )
+        needed = f"the certificate must have format version {FORMAT_VERSION}"
+        raise ValueError(f"{needed}, got format version {version!r:.40}{old}")
     if content.get("checksum") is None:
         raise ValueError("the certificate must have a checksum, got none, so it is not as it was saved")
     return content

@@ -16,14 +16,8 @@ from bestleaf.proof.words_new_rows import about_new_rows, answer_lines, not_clai
 NOT_SETTLED = "Not settled"
 CALLED = {"roc_auc": "AUC", "r2": "R²", "concordance": "concordance index"}  # scores whose name needs no explanation
 FEW = 5  # columns named in a claim
-BELOW_0 = (  # scores that may be negative; as values they count as 0 then
-    "r2",
-    "explained_variance",
-    "matthews_corrcoef",
-    "d2_absolute_error_score",
-    "d2_brier_score",
-    "d2_log_loss_score",
-)
+D2 = ("d2_absolute_error_score", "d2_brier_score", "d2_log_loss_score")
+BELOW_0 = ("r2", "explained_variance", "matthews_corrcoef", *D2)  # may be negative; as values they count as 0 then
 
 # ---- the whole
 
@@ -76,21 +70,15 @@ def not_claimed(record: Certificate) -> list[str]:
     if record.data is None and search is not None:
         grown = [f"anything {more}about states that are not in the graph; it grew while it was searched."]
         return ([] if search.expansion is None else grown) + endless_play(search.graph)
-    new = [
-        "anything about new data. The training value is the one the search maximised on these rows; keep some aside to "
-        "measure more."
-    ]
+    new = ["anything about new data: the training value is the one the search maximised on these rows."]
     if record.new_rows is not None or record.path is not None:
         new = not_claimed_of_new_rows(record)
     if search is None or _of_all(record, search) or _ceiling(record, search):
         return new
     if record.all_subsets is not None:
         return ["anything about subsets that were not evaluated exactly.", *new]
-    others = (
-        "that no subset is better that was not evaluated exactly. Of those only the mean value of random completions "
-        "of a partial subset is bounded, and that bounds no single one of them."
-    )
-    return [others, *new]
+    others = "that no subset is better that was not evaluated exactly"
+    return [f"{others}. The mean value of random completions of a partial subset bounds no single one of them.", *new]
 
 
 def cost_in_words(record: Certificate) -> str:
@@ -128,10 +116,8 @@ def _precision(record: Certificate) -> str | None:
     error = None if record.told is None else record.told.standard_error
     if error is None or record.search is None or error <= record.search.epsilon:
         return None
-    return (
-        f"The proof is finer than the data: on other rows of the same kind the value would differ by about "
-        f"{error:.4f} (standard error), more than epsilon {record.search.epsilon:g}."
-    )
+    said = "The proof is finer than the data: on other rows of the same kind the value would differ by about"
+    return f"{said} {error:.4f} (standard error), more than epsilon {record.search.epsilon:g}."
 
 
 # ---- the claim of the search
@@ -295,17 +281,15 @@ def _of_local(record: Certificate, search: SearchClaim) -> list[str]:
     nearby = f"all {counted(many, one, 'leaves' if data is None else None)} one step away were evaluated"
     if many < 2:
         nearby = f"the only {one} one step away was evaluated" if many else f"there is no {one} one step away"
+    more = f"by more than {claim.epsilon:g}: {nearby}."
     if claim.choice is None or data is None:
-        return [
-            f"No leaf one step away, as the problem lists them, is better by more than {claim.epsilon:g}: {nearby}."
-        ]
+        return [f"No leaf one step away, as the problem lists them, is better {more}"]
     choice, usable = claim.choice, len(claim.choice.units())
     which = "" if usable == len(data.units) else f" of the {usable:,} allowed"
     limits = f" with {few(choice.forced, data)} always in" if choice.forced else ""
     if len(search.label) - 1 == choice.limit < usable:
         limits = f" within the limit of {counted(choice.limit, 'column')}{limits}"
-    text = f"No single column{which} added, dropped or exchanged{limits} raises the training value"
-    return [f"{text} by more than {claim.epsilon:g}: {nearby}."]
+    return [f"No single column{which} added, dropped or exchanged{limits} raises the training value {more}"]
 
 
 # ---- what the claims are about: columns, what may be chosen, what a value is
@@ -404,8 +388,6 @@ def endless_play(graph: Graph) -> list[str]:
         if graph.two_player:
             TopologicalSorter(dict(enumerate(graph.children))).prepare()
     except CycleError:
-        return [
-            "what play without end is worth; it counts against the one who could leave, and may be worth anything "
-            "where both could or nobody."
-        ]
+        blamed = "it counts against the one who could leave, and may be anything where both could or nobody"
+        return [f"what play without end is worth; {blamed}."]
     return []

@@ -188,10 +188,8 @@ def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tu
     except (TypeError, ValueError):
         fine = False
     if not fine:
-        nodes = f"a node from 1 to {len(state.graph) - 1}"
-        raise ValueError(
-            f"answer must return (node, gap), {nodes} and a gap of at most 1, or the node alone, got {shown(found)}"
-        )
+        pair = f"(node, gap), a node from 1 to {len(state.graph) - 1} and a gap of at most 1"
+        raise ValueError(f"answer must return {pair}, or the node alone, got {shown(found)}")
     if state.settings.task == "leaf" and state.graph.kinds[node] == INNER:
         raise ValueError(f"answer must return a leaf, got node {node} with children: {shown(state.graph.states[node])}")
     if state.settings.task == "arm" and node not in state.graph.linked("child", 0):
@@ -362,13 +360,10 @@ def moves_now(graph: GrowingGraph, known: Knowledge) -> plans.Moves:
             return plans.UNFINISHED if kind == TEMPORARY else plans.LEAF
         return plans.CHANCE if nodes["chance"][node] else plans.OPPONENT if nodes["minimizes"][node] else plans.PLAYER
 
-    return plans.Moves(
-        who,
-        lambda node: graph.linked("child", node).tolist(),
-        lambda node: graph.chances(node) or [],
-        lower.tolist(),
-        upper.tolist(),
-    )
+    def children(node: int) -> list[int]:
+        return graph.linked("child", node).tolist()
+
+    return plans.Moves(who, children, lambda node: graph.chances(node) or [], lower.tolist(), upper.tolist())
 
 
 def bounds_now(graph: GrowingGraph, known: Knowledge) -> tuple[np.ndarray, np.ndarray]:

@@ -72,10 +72,8 @@ class Budget:
             exceeded = f"max_memory={self.max_memory}"
         else:
             return
-        raise ValueError(
-            f"{exceeded} is not enough to build and search the whole graph (at least {nodes:,} nodes); give "
-            "expansion=b to grow it instead"
-        )
+        whole = f"build and search the whole graph (at least {nodes:,} nodes)"
+        raise ValueError(f"{exceeded} is not enough to {whole}; give expansion=b to grow it instead")
 
     @property
     def hurried(self) -> str | None:

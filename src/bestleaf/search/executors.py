@@ -227,10 +227,11 @@ def _packed(problem: object) -> Sent:
         from joblib.externals import cloudpickle
 
     arrays: list[np.ndarray] = []
-    packed = cloudpickle.dumps(
-        problem, protocol=5, buffer_callback=lambda one: arrays.append(np.frombuffer(one.raw(), np.uint8))
-    )
-    return uuid4().hex, packed, arrays
+
+    def apart(buffer: pickle.PickleBuffer) -> None:
+        arrays.append(np.frombuffer(buffer.raw(), np.uint8))
+
+    return uuid4().hex, cloudpickle.dumps(problem, protocol=5, buffer_callback=apart), arrays
 
 
 _HERE: dict[str, object] = {}  # in a worker: the last problem it got, by name

@@ -312,10 +312,8 @@ class Growth:
         self._ends = True  # asked once
         if (state.graph.kinds >= records.NOISY).any() or not never_ends(state.problem, state.graph.states[node]):
             return
-        said = (
-            f"best_leaf looks for a terminal state, but a walk of {LONGEST:,} moves came to none; give a stop move: "
-            "a child that is terminal"
-        )
+        said = f"best_leaf looks for a terminal state, but a walk of {LONGEST:,} moves came to none"
+        said += "; give a stop move: a child that is terminal"
         if budget.max_samples is None and budget.max_time is None:
             raise ValueError(f"{said}, or set max_samples or max_time")
         warn(f"{said}; the answer will be unfinished", RuntimeWarning, stacklevel=2)

@@ -38,7 +38,9 @@ def search_slice(
     else:
         outcome = stage.slice(state, evaluator)
     if outcome == REOPEN:
-        start_over(state, stages)
+        state.step = 0
+        for one in stages:
+            one.reset()
     elif outcome == DONE and first is None and state.reason is None:
         state.step += 1
     budget.look()
@@ -51,13 +53,6 @@ def check_time(state: SearchState, budget: Budget) -> None:
     """End the search if its time was over at the last look at the clock."""
     if budget.left <= 0 and state.reason is None:
         state.reason = "max_time"
-
-
-def start_over(state: SearchState, stages: Sequence[Stage]) -> None:
-    """Search the graph again, and then run all stages again."""
-    state.step = 0
-    for stage in stages:
-        stage.reset()
 
 
 def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Growth) -> None:
