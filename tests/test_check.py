@@ -122,6 +122,15 @@ def test_a_column_that_is_missing_for_whole_classes_is_a_leak():
     assert not check_table(pd.DataFrame({"refund": refund, "y": y}), "y").to_drop
 
 
+def test_a_leak_in_numbers_written_as_text_is_found():
+    rng = np.random.default_rng(0)
+    ill = rng.integers(0, 2, 200)
+    fee = pd.Series(np.where(ill, rng.uniform(1, 9, 200), 0.0)).map("{:.2f}".format)
+    table = pd.DataFrame({"noise": rng.random(200), "fee": fee, "tax": fee.str.replace(".", ","), "ill": ill})
+    assert set(check_table(table, "ill").leaks) == {"fee", "tax"}
+    check_table(table.assign(fee=fee.where(fee != fee[0], "inf")), "ill")  # is refused later, in a sentence
+
+
 def test_noise_is_no_leak():
     """An AUC of 0.995 on 30 rows has a probability of less than 1e-7 for noise, so 2,000 columns have none."""
     rng = np.random.default_rng(0)
@@ -129,6 +138,12 @@ def test_noise_is_no_leak():
     assert check_table(frame, "y").leaks == []
     texts = pd.DataFrame(rng.choice(list("abcde"), (30, 300))).assign(y=Y[:30])
     assert check_table(texts, "y").leaks == []
+
+
+def test_copies_of_rows_make_no_leak_and_hide_none():
+    rng = np.random.default_rng(0)
+    once = pd.DataFrame(rng.normal(size=(60, 4))).assign(knows=np.arange(60) % 2, y=np.arange(60) % 2)
+    assert check_table(pd.concat([once] * 5), "y").leaks == ["knows"]
 
 
 def test_a_rare_class_does_not_hide_a_leak_or_make_one():
@@ -158,9 +173,9 @@ def test_strange_columns_are_named():
     for words in (
         "same is always 3.",
         "other has the same values as twin.",
-        "gaps: 50.0% of its values are missing.",
-        "almost: 96.7% of its values are missing.",
-        "city: 1 cell is '?'; does that mean a missing value?",
+        "gaps has no value in 50.0% of the rows.",
+        "almost has no value in 96.7% of the rows.",
+        "city has 1 cell of '?'; does that mean a missing value?",
     ):
         assert words in told
     assert found.left_out == []
@@ -181,16 +196,16 @@ def test_a_lone_cell_sums_and_leaks_of_two_columns_are_named():
         }
         told = " ".join(found.notes)
         assert "lone is 1,000,000 in row 8, and 10" in told
-        assert f"{pair} ranks the target perfectly" in told
+        assert f"paid is part of {pair}, which ranks the target perfectly" in told
         assert "spent is the sum rent + food, apart from a constant" in told
 
 
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        (np.arange(ROWS) % 14, "The target y: 14 different whole numbers are taken as classes; task regression takes"),
-        ([*["a"] * 50, *["b"] * 8, "c", "c"], "The target y: 2 classes have fewer than 10 rows: 'c' (2), 'b' (8)."),
-        (Y[:20], "There are only 20 rows"),
+        (np.arange(ROWS) % 14, "y has 14 different whole numbers, taken as classes; task regression takes"),
+        ([*["a"] * 50, *["b"] * 8, "c", "c"], "y has 2 classes of fewer than 10 rows: 'c' (2), 'b' (8)."),
+        (Y[:20], "The table has only 20 rows"),
     ],
 )
 def test_strange_targets_are_named(y, words):
@@ -215,10 +230,10 @@ def test_what_was_found_is_shown_and_kept():
     found = check_table(frame, "y")
     assert repr(found).splitlines() == [
         "60 rows, 2 columns beside the target y (classes).",
-        "id numbers the rows; left out of the search.",
+        "id numbers the rows; left out.",
     ]
     assert found.left_out == ["id"]
-    assert found.findings == (Finding("row number", ("id",), (0,), ("",)),)
+    assert found.findings == (Finding("row number", ("id",), ("",)),)
     assert found
     clean = check_table(frame.drop(columns="id"), "y")
     assert not clean
@@ -238,11 +253,11 @@ def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
     table = load_table(frame, "y", drop=["broken"])
     assert list(table.X) == ["a"]
     dropped = "1 column dropped before the search: broken."
-    assert table.notes == (dropped, "id numbers the rows; left out of the search.")
+    assert table.notes == (dropped, "id numbers the rows; left out.")
     assert list(load_table(frame, "y", drop=["broken"], keep=["id"]).X) == ["id", "a"]
     found = select_from_table(table, choose="training", random_state=0)
-    assert found.result()["left_out"] == ["id"]
-    assert found.result()["notes"] == list(table.notes)
+    assert found.certificate.table.left_out == ("id",)
+    assert found.certificate.told.notes == table.notes
     written = found.certificate.table
     assert (written.target, written.dropped) == ("y", ("broken",))
 
@@ -287,3 +302,25 @@ def test_every_kind_of_file_has_markers(tmp_path):
         read = read_frame(tmp_path / name, missing=["?", "-9"])
         assert read.isna().sum().tolist() == [1, 1, 1]
         assert [column.kind for column in read.dtypes][::2] == ["f", "f"]
+
+
+def test_near_copies_are_named():
+    from bestleaf.columns.leaks import near_copies
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 6)), columns=list("abcdef"))
+    X["rounded"] = X.a.round(2).mask(X.index % 7 == 0)
+    X["scaled"] = 32 - 1.8 * X.b
+    X["ordered"] = np.exp(X.c)
+    X["close"] = X.d + rng.normal(size=300) / 10  # a correlation of .995
+    X.loc[3, ["e", "f"]] = 1e9  # one outlier that two columns share
+    found = near_copies(X)
+    assert {name: other for name, (other, _) in found.items()} == {"rounded": "a", "scaled": "b", "ordered": "c"}
+    assert near_copies(X[["a"]]) == near_copies(X[:20]) == {}
+    rare = pd.DataFrame(np.zeros((9_000, 300)), columns=[f"r{number}" for number in range(300)])
+    rare.iloc[0] = 1.0  # in the first row all are 1, and each in another one, too
+    for place in range(300):
+        rare.iat[place + 1, place] = 1.0
+    assert near_copies(rare) == {}
+    told = check_table(X.assign(y=np.arange(300) % 2), "y").notes
+    assert "scaled is nearly a copy of b (rank correlation 1.0000); one of both is enough." in told

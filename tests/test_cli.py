@@ -156,7 +156,6 @@ def test_ctrl_c_keeps_the_rows(tmp_path):
         (["fixed", "--memory", "no/such/rows.db"], "memory must be in a folder that exists"),
         (["fixed", "--memory", "thesis.json"], "thesis.json"),
         (["fixed", "--csv", "rows.json"], "--csv must end in .csv, got rows.json"),
-        (["expansion", "--plot", "figure.png"], "--plot must end in .svg, got figure.png"),
         (["selection", "--data", "madelon"], "--data must be madelon=PATH, got 'madelon'"),
         (["selection", "--data", "iris=here"], "got a data set called 'iris'"),
         (["selection", "--data", "madelon=nowhere.data"], "there is no file nowhere.data"),

@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 
 import genuine
 from bestleaf import SearchOptions
-from bestleaf.tables import prepared
 from bestleaf.tables.compare import Compared, compare, split_rows, standings
+from bestleaf.tables.load import prepared
 from bestleaf.tables.models import named_estimator
 from bestleaf.tables.peers import PEERS, Peer, Setting, mean_auc
 from selecting import bestleaf, refused

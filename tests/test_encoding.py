@@ -291,3 +291,10 @@ def test_many_columns_of_categories_are_told_in_one_line():
         "7 columns are categories: " + ", ".join(f"c{number} (3)" for number in range(7)),
     )
     assert TableEncoder().fit(frame.iloc[:, :2]).notes_ == ("c0: 3 categories", "c1: 3 categories")
+
+
+def test_many_columns_of_numbers_written_as_text_are_told_in_one_line():
+    frame = pd.DataFrame({f"c{number}": ["1,5", "2,25", "3,0"] * 4 for number in range(7)})
+    names = ", ".join(f"c{number}" for number in range(7))
+    assert TableEncoder().fit(frame).notes_ == (f"7 columns: numbers written as text: {names}",)
+    assert "'1,5' is 1.5" in TableEncoder().fit(frame[["c0"]]).notes_[0]

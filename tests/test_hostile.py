@@ -1,8 +1,10 @@
 """What a hostile or clumsy user gives: wrong parts, wrong splits, wrong numbers; one sentence each, no crash."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold
 
 from bestleaf import BestLeafSelector, Search, best_leaf, testing, validate
@@ -124,3 +126,58 @@ def test_labels_are_of_one_kind():
 def test_a_memory_has_a_path(path):
     with pytest.raises(ValueError, match="memory must be the path of a file, got"):
         BestLeafSelector(choose="training", memory=path).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "table", "target", "weights", "words"),
+    [
+        ({}, X, np.array([None, "a", "b", "a"] * 15, object), None, "y must have no missing values, got 15 of 60"),
+        ({}, X, Y, np.full(60, 1e308), r"sample_weight must be at most 1e\+100, got 1e\+308"),
+        ({"cv": []}, X, Y, None, r"cv must give at least one split, got none from \[\]"),
+        ({"estimator": Ridge()}, X, np.where(Y, "b", "a"), None, "y must hold numbers for a regressor, got '[ab]'"),
+        ({}, np.where(X.max() == X, np.inf, X), Y, None, "; replace infinite numbers"),
+    ],
+)
+def test_a_fit_tells_what_is_wrong_with_its_arguments(settings, table, target, weights, words):
+    given = {} if weights is None else {"sample_weight": weights}
+    with pytest.raises(ValueError, match=words):
+        BestLeafSelector(**settings).fit(table, target, **given)
+
+
+class Own(TransformerMixin, BaseEstimator):
+    """Names its columns after those of the table and returns what `way` makes of them."""
+
+    def __init__(self, way=None, names="abcd"):
+        self.way, self.names = way, names
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.asarray(X) if self.way is None else self.way(np.asarray(X))
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array(list(self.names), object)
+
+
+def test_a_transformer_may_return_the_table_itself():
+    found = BestLeafSelector(encode=Own(), random_state=0).fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    assert {*found.subset_} == {"b", "d"}
+
+
+@pytest.mark.parametrize(
+    ("encoder", "words"),
+    [
+        (Own(lambda X: X[1:]), r"encode must make 60 rows and 4 columns, as many as it names, got the shape \(59, 4\)"),
+        (Own(lambda X: X[:, 0]), r"got the shape \(60,\) from Own"),
+        (Own(lambda X: None), r"got the shape \(\) from Own"),
+        (Own(names="abc"), r"encode must make 60 rows and 3 columns, .* got the shape \(60, 4\)"),
+        (Own(names="abca"), "encode must give each column a name of its own, got 'a', 'b', 'c', 'a'"),
+        (Own(lambda X: np.full(X.shape, "a")), "encode must make numbers, got from Own"),
+        (Own(lambda X: X / 0), r"its encoder must fill them"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_a_transformer_that_makes_no_table_of_numbers_is_told(encoder, words):
+    with pytest.raises(ValueError, match=words):
+        BestLeafSelector(encode=encoder, random_state=0).fit(pd.DataFrame(X, columns=list("abcd")), Y)

@@ -388,7 +388,7 @@ def test_one_word_for_the_difference_and_a_warning_if_it_is_like_guessing(change
     claim = new_rows(**changes)
     assert difference_word(claim) == word
     lines = answer_lines(chosen(new_rows=claim))
-    assert any(line.startswith("No better than guessing (0.5)") for line in lines) is guessing
+    assert lines[1].startswith("Score on new rows: no better than guessing (0.5), so do not rely on") is guessing
     assert f"; difference to all 12 columns: {word}, " in lines[1]
 
 

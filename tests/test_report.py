@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from bestleaf import best_arm, best_leaf, problems
 from bestleaf.report import FIGURES, figure, report_html, save_report
 from bestleaf.report.content import LONGEST, cards_of, columns_of, in_short, nearly_chosen, rows_of, sizes_of
-from bestleaf.report.drawing import LogScale, Scale, WholeScale
+from bestleaf.report.drawing import LogScale, Scale
 from made import DIFFERENCES, NAMES, SIZES, chosen, new_rows, path_of, searched
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</script><b>", "a&b", "{{ 7*7 }}", "größe")
@@ -167,7 +167,6 @@ def test_scales_have_round_numbers():
     ):
         assert Scale(low, high, 0.0, 1.0).ticks() == pytest.approx(ticks)
     assert len(Scale(1e16, 1e16 + 2, 0.0, 1.0).ticks()) < 20  # numbers that hardly differ
-    assert WholeScale(1, 3, 0.0, 1.0).ticks() == [1.0, 2.0, 3.0]
     assert LogScale(1, 1000, 0.0, 3.0)(10) == pytest.approx(1.0)
     assert LogScale(1, 1000, 0.0, 3.0).ticks()[-2:] == [500.0, 1000.0]
 

@@ -208,12 +208,12 @@ def test_test_rows_are_kept_aside_and_prove_something(linear):
 
 
 def test_the_score_of_all_columns_does_not_come_from_the_folds_that_preferred_them():
-    rng = np.random.default_rng([1, 60, 8])
+    rng = np.random.default_rng([0, 60, 8])
     X, y = rng.normal(size=(60, 8)), rng.permutation(np.arange(60) % 2)  # noise
-    found = BestLeafSelector(random_state=1).fit(X, y)
+    found = BestLeafSelector(random_state=0).fit(X, y)
     assert found.support_.all()
-    assert found.certificate_.path.rows[-1].score > 0.68
-    assert found.score_ < 0.63
+    assert found.certificate_.path.rows[-1].score > 0.58
+    assert found.score_ < 0.52
     assert found.difference_ == 0.0
     assert verify(found.certificate_, X, y)
 

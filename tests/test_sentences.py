@@ -19,7 +19,8 @@ from bestleaf import (
     problems,
 )
 from bestleaf.checks import LONGEST_SENTENCE
-from bestleaf.tables import prepared, read_frame
+from bestleaf.tables import read_frame
+from bestleaf.tables.load import prepared
 from selecting import bestleaf, made_selector, refused
 
 LONG = "n" * 5000
@@ -187,7 +188,7 @@ def test_ctrl_c_in_a_command_is_one_line(monkeypatch):
 )
 def test_an_output_that_cannot_be_written_does_not_lose_the_result(tmp_path, output, told):
     frame("a", "b").to_csv(tmp_path / "t.csv", index=False)
-    options = "--target y --choose training --max-time 5 --json r.json"
+    options = "--target y --choose training --max-time 5 --certificate r.json"
     command = f"{sys.executable} -m bestleaf select t.csv {options} {output}"
     end = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert end.returncode in (0, 3)

@@ -13,7 +13,8 @@ import pytest
 from sklearn.base import is_regressor
 
 from bestleaf import verify
-from bestleaf.tables import load_table, prepared, read_frame
+from bestleaf.tables import load_table, read_frame
+from bestleaf.tables.load import prepared
 from bestleaf.tables.models import NAMED, default_impute, named_estimator
 from bestleaf.tables.select import model_of, select_from_table
 from selecting import made_selector
@@ -61,7 +62,7 @@ def test_gaps_of_nullable_columns_are_seen_and_filled(dtype):
     table = table_of(column, impute="mean")
     assert table.X["a"].iloc[1] == (0.5 if dtype == "boolean" else 2)
     filled = f"a: 10 missing values filled with {table.X['a'].iloc[1]:g} (mean"
-    assert table.notes == (f"{filled}; in cross-validation that of the training rows of each fold)",)
+    assert table.notes == (f"{filled} of the training rows)",)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +149,7 @@ def test_a_table_without_a_header(tmp_path):
     assert found.to_dict("list") == {"column 1": [1, 2], "column 2": ["u", "v"], "column 3": [0, 1]}
     (tmp_path / "b.csv").write_text("1,5;u;0\n2,5;v;1\n")
     assert read_frame(tmp_path / "b.csv", header=False)["column 1"].tolist() == [1.5, 2.5]
+    (tmp_path / "a.parquet").touch()
     with pytest.raises(ValueError, match="header must be True for a file that is no CSV"):
         read_frame(tmp_path / "a.parquet", header=False)
 
@@ -199,8 +201,8 @@ def test_what_is_no_file_is_refused_in_a_sentence_of_its_own(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "folder.csv").mkdir()
     words = {
-        tmp_path / "loop.csv": "is a link that leads back to itself",
-        tmp_path / "lost.csv": "is a link that leads to no file",
+        tmp_path / "loop.csv": "there is no file",
+        tmp_path / "lost.csv": "there is no file",
         tmp_path / "device.csv": "is no ordinary file but a pipe or a device; write its content into a file first",
         tmp_path / "pipe.csv": "is no ordinary file but a pipe or a device",
         "/dev/zero": "is no ordinary file but a pipe or a device",
@@ -278,7 +280,7 @@ def test_rows_without_a_target_are_left_out_with_a_note():
     frame = pd.DataFrame({"a": np.arange(30) % 7, "b": np.arange(30) % 3, "y": pd.array(Y, "Int64")})
     frame.loc[[3, 4], "y"] = None
     table = load_table(frame, "y")
-    assert "2 rows without a value of y; left out of the search." in table.notes
+    assert "2 rows of 30 without a value of y; left out." in table.notes
     assert len(table.X) == len(table.y) == 28
     with pytest.raises(ValueError, match="must have no missing values, got 30 of 30"):
         load_table(frame.assign(y=None), "y")
@@ -304,3 +306,21 @@ def test_a_task_that_the_targets_do_not_show_has_a_panel_of_its_own():
     y = pd.Series([0, 1, 2, 3] * 10)
     assert model_of(None, y, "auto") is None
     assert all(is_regressor(one) for one in model_of(None, y, "regression"))
+
+
+def test_one_column_with_decimal_commas_leaves_the_others_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b;c\n1.5;2,25;x\n2.5;;y\n3.125;4;x\n")
+    frame = read_frame(tmp_path / "t.csv")
+    assert frame.a.tolist() == [1.5, 2.5, 3.125]
+    assert frame.b.tolist()[::2] == [2.25, 4.0]
+    assert frame.b.isna().tolist() == [False, True, False]
+    assert frame.attrs["notes"] == ("the file is separated by semicolons; decimal commas in b",)
+
+
+def test_what_a_file_says_of_dates_and_missing_values_is_told(tmp_path):
+    rows = "".join(f"{15 + number % 9}.0{1 + number % 9}.2024,{number % 7},{number % 2}\n" for number in range(40))
+    path = tmp_path / "t.csv"
+    path.write_text(f"day,temp,y\n01.02.2024,n/a,1\n03.02.2024,,0\n{rows}")
+    notes = load_table(path, "y").notes
+    assert "Read as missing: 'n/a' in temp." in notes
+    assert "day: a date, '23.09.2024' is 2024-09-23, as month, day of week, day of year (dates: parts)" in notes

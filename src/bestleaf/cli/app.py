@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from typer.core import TyperGroup
 
 import bestleaf
 from bestleaf.cli import INTERRUPTED, at_once
-from bestleaf.cli.check import check
 from bestleaf.cli.compare import compare
 from bestleaf.cli.messages import StillWriting, UsageError, complaint, say
-from bestleaf.cli.options import PAGE, Overwrite, Seed, check_ending, check_new_file
+from bestleaf.cli.options import (
+    PAGE,
+    Overwrite,
+    Seed,
+    TableOptions,
+    check_ending,
+    check_new_file,
+    of_a_table,
+    tell,
+    tell_notes,
+)
 from bestleaf.cli.reproduce import reproduce
 from bestleaf.cli.select import select
 
@@ -40,7 +51,39 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command()(check)
+
+
+@app.command()
+@of_a_table
+def check(options: TableOptions) -> None:
+    """Look at a table before a selection (exit code 0: select takes it, 1: it does not).
+
+    It finds ids, leaks, dates, missing values and more. Ids and columns without a name are left out by select.
+    """
+    with at_once():
+        from bestleaf.tables.load import RefusedTableError, Table
+
+    table: Table | RefusedTableError
+    try:
+        table = options.table()
+    except RefusedTableError as error:
+        table = error
+    console, found = Console(), table.check
+    if found is not None:
+        tell(console, f"{options.data.name}: {found.size}")
+    tell_notes(console, table)
+    if not found:
+        tell(console, "Nothing strange was found.")
+    if isinstance(table, RefusedTableError):
+        tell(console, f"bestleaf select refuses this table: {complaint(table)}.")
+        raise typer.Exit(REFUSED)
+    drop = [] if found is None else [text for name in found.to_drop for text in ("--drop", name)]
+    typed = ["select" if text == "check" else text for text in sys.argv[1:]]
+    but = " (without --drop for what is known before the target)" if drop else ""
+    tell(console, f"bestleaf select takes this table. Next{but}:")
+    tell(console, f"  {shlex.join(['bestleaf', *typed, *drop, '--report', 'page.html'])}")
+
+
 app.command()(select)
 app.command()(compare)
 app.command()(reproduce)

@@ -22,7 +22,6 @@ from bestleaf.cli.options import (
     Seed,
     TableOptions,
     Time,
-    fraction,
     of_a_table,
     tell_notes,
 )
@@ -39,9 +38,7 @@ SEVERAL = '±: standard error over the splits, corrected because they share rows
 def compare(
     options: TableOptions,
     max_time: Time = None,
-    holdout: Annotated[
-        float, Option(parser=fraction, metavar="FRACTION", help="Part of the rows that no method sees.")
-    ] = 0.25,
+    holdout: Annotated[float, Option(metavar="FRACTION", help="Part of the rows that no method sees.")] = 0.25,
     splits: Annotated[int, Option(min=1, max=1000, help="Splits of the rows; several give standard errors.")] = 1,
     peers: Annotated[
         list[str] | None, Option(metavar="NAME", help="Method to compare with (default: all); may be repeated.")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from io import StringIO
 from itertools import pairwise
-from typing import TextIO
+from typing import Any, TextIO
 
 import typer
 
@@ -75,9 +75,9 @@ def _with_options(told: str) -> str:
 
 
 class StillWriting:
-    """An output whose reader may stop reading (`bestleaf select ... | head -1`) without ending the search.
+    """An output that may be closed from the start, or whose reader may stop reading, without ending the search.
 
-    Nothing is written to an output that is closed from the start. If writing fails, that is said once.
+    So `bestleaf select ... | head -1` writes its files. If writing fails for another reason, that is said once.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -87,17 +87,16 @@ class StillWriting:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write a text; if nobody reads it any more, do nothing."""
-        self._tried(lambda: self._stream.write(text))
-        return len(text)
+        """Write a text."""
+        return self._tried(self._stream.write, text) or len(text)
 
     def flush(self) -> None:
         """Hand on what was written."""
         self._tried(self._stream.flush)
 
-    def _tried(self, do: Callable[[], object]) -> None:
+    def _tried(self, do: Callable[..., Any], *given: str) -> Any:
         try:
-            do()
+            return do(*given)
         except OSError as error:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())

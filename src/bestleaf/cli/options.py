@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature, signature
-from math import inf, nan
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
 
@@ -27,38 +28,22 @@ LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 ANSWERS = {  # by kinds of findings, what can be done about them
     frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
     frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
-    frozenset({"leak", "leak by gaps", "leak of two", "duplicate", "sum"}): "--drop COLUMN leaves a column out.",
+    frozenset(
+        {"leak", "leak by gaps", "leak of two", "duplicate", "copy", "sum"}
+    ): "--drop COLUMN leaves a column out.",
 }
-
-
-def _number(text: str) -> float:
-    """Return a text as a number; nan if it is not a number."""
-    try:
-        return nan if "_" in text else float(text)
-    except ValueError:
-        return nan
-
-
-def fraction(given: str | float) -> float:
-    """Return a number strictly between 0 and 1."""
-    found = _number(str(given))
-    if not 0 < found < 1:
-        raise typer.BadParameter(f"must be strictly between 0 and 1, got {given}")
-    return found
-
-
-def share(given: str | float) -> float:
-    """Return a number from 0 to 1, without 1."""
-    return 0.0 if _number(str(given)) == 0 else fraction(given)
 
 
 def seconds(given: str | float) -> float:
     """Return a time in seconds; it is given as 90, 90s, 1.5m or 2h."""
-    text, units = str(given).strip().lower(), {"s": 1.0, "m": 60.0, "h": 3600.0}
-    found = _number(text[:-1]) * units[text[-1]] if text[-1:] in units else _number(text)
-    if not 0 < found < inf:
+    found = re.fullmatch(r"([\d.e+-]+)\s*([smh]?)", str(given).strip().lower())
+    try:
+        time = 0.0 if found is None else float(found[1]) * {"m": 60.0, "h": 3600.0}.get(found[2], 1.0)
+    except ValueError:
+        time = 0.0
+    if not 0 < time < inf:
         raise typer.BadParameter(f"must be a time such as 90, 90s, 1.5m or 2h, got {shown(given)}")
-    return found
+    return time
 
 
 def check_ending(option: str, path: Path, endings: tuple[str, ...]) -> None:
@@ -120,7 +105,7 @@ class TableOptions(NamedTuple):
     ] = None
     keep: Annotated[Names, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)] = None
     missing: Annotated[Names, _table('Text that means a missing value, as "?"; repeatable.', metavar="TEXT")] = None
-    encoding: Annotated[Text, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")] = None
+    encoding: Annotated[Text, _table("Encoding of the file, such as cp1252 (default: UTF-8).", metavar="NAME")] = None
     no_header: Annotated[bool, _table("The first line has no names: they are 'column 1', ...", "--no-header")] = False
     impute: Annotated[
         Literal["median", "mean", "most_frequent"] | None,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from bestleaf.paper.experiments.table import PaperTable
 
+FIGURE = Path("bestleaf-expansion.svg")
+
 
 def reproduce(
     experiment: Annotated[
@@ -42,7 +44,6 @@ def reproduce(
     ] = None,
     memory: Annotated[Path | None, Option(help="File that keeps the runs; the same command goes on from it.")] = None,
     csv: Annotated[Path | None, Option("--csv", help="CSV file of all runs, one row each.")] = None,
-    plot: Annotated[Path, Option(help="SVG file of the figure of expansion.")] = Path("bestleaf-expansion.svg"),
     seed: Seed = 2019,
     n_jobs: Jobs = None,
 ) -> None:
@@ -61,10 +62,7 @@ def reproduce(
         raise typer.Exit(2) from None
     if data and experiment != "selection":
         raise ValueError(f"--data is for the experiment selection, got it for {experiment}")
-    files = _files(data or [])
-    if experiment == "expansion":
-        check_ending("--plot", plot, (".svg",))
-        check_writable(plot)
+    files = dict(_file(text) for text in data or [])
     if csv is not None:
         check_ending("--csv", csv, (".csv",))
         check_writable(csv)
@@ -72,18 +70,18 @@ def reproduce(
     if csv is not None:
         write_atomically(csv, found.to_csv(index=False))
     if experiment == "expansion":
-        write_atomically(plot, module.figure(found))
-        print(f"Figure: {plot}")
+        write_atomically(FIGURE, module.figure(found))
+        print(f"Figure: {FIGURE}")
     if experiment == "selection" and not data and not names:
         print("Madelon is left out; give your copy by --data madelon=PATH.")
 
 
-def _files(copies: list[str]) -> dict[str, Path]:
-    """Return where copies of data sets are, by name."""
-    pairs = [text.partition("=") for text in copies]
-    if wrong := [name for name, _, path in pairs if not path]:
-        raise ValueError(f"--data must be madelon=PATH, got {shown(wrong[0])}")
-    return {name: Path(path) for name, _, path in pairs}
+def _file(copy: str) -> tuple[str, Path]:
+    """Return the name of a data set, and where a copy of it is."""
+    name, _, path = copy.partition("=")
+    if not path:
+        raise ValueError(f"--data must be madelon=PATH, got {shown(copy)}")
+    return name, Path(path)
 
 
 def _runs(

@@ -34,7 +34,6 @@ from bestleaf.cli.options import (
     of_a_table,
     seldom,
     selected,
-    share,
     tell,
     tell_notes,
 )
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from bestleaf.tables.select import TableSelection
 
 Files = dict[str, Path | None]  # by option
-ENDINGS = {"--out": (".csv", ".tsv"), "--json": (".json",), "--certificate": (".json",), "--report": PAGE}
+ENDINGS = {"--out": (".csv", ".tsv"), "--certificate": (".json",), "--report": PAGE}
 EXIT_CODES = {"interrupted": INTERRUPTED, "max_time": 3, "max_samples": 3}  # by reason
 KEYWORDS = (  # of the selector, in the order in which `select` has their values
     *("estimator", "include", "exclude", "max_features", "n_features_to_select", "parsimony", "holdout", "max_time"),
@@ -66,17 +65,12 @@ def select(
     ] = None,
     holdout: Annotated[
         float | None,
-        selected(
-            "Part of the rows kept aside to test on; 0: none (default: a quarter, from 2,000 rows on).",
-            parser=share,
-            metavar="FRACTION",
-        ),
+        selected("Part of the rows to test on; 0: none (default: a quarter, from 2,000 rows on).", metavar="FRACTION"),
     ] = None,
     max_time: Time = None,
     out: Annotated[Path | None, in_files("Table of the selected columns and the target.")] = None,
     report: Annotated[Path | None, in_files("HTML page about the result.")] = None,
-    json: Annotated[Path | None, in_files("The result in JSON.", "--json")] = None,
-    certificate: Annotated[Path | None, in_files("Proof of the result, for bestleaf verify.")] = None,
+    certificate: Annotated[Path | None, in_files("The result and its proof in JSON, for bestleaf verify.")] = None,
     memory: Annotated[
         Path | None, in_files("File to go on from after a stop: the same command with it repeats no work.")
     ] = None,
@@ -111,7 +105,7 @@ def select(
     typed = {name: value for name, value in zip(KEYWORDS, given, strict=True) if value is not None}
     if "epsilon" in typed and choose != "training":
         raise ValueError(f"--epsilon needs --choose training, got {epsilon:g} without it")
-    files = {"--out": out, "--json": json, "--certificate": certificate, "--report": report}
+    files = {"--out": out, "--certificate": certificate, "--report": report}
     _check_files(options.data, files, memory, overwrite=force_overwrite)
     table, console = options.table(include or ()), Console()
     with Console(stderr=True).status("Beginning"), at_once():
@@ -198,7 +192,6 @@ def _write_files(found: TableSelection, files: Files, safe: bool, title: str) ->
     separator = "\t" if str(files["--out"]).lower().endswith(".tsv") else ","
     texts: dict[str, Callable[[], str]] = {
         "--out": lambda: found.reduced(safe=safe).to_csv(index=False, sep=separator),
-        "--json": found.to_json,
         "--certificate": lambda: certificate.to_json() + "\n",
         "--report": lambda: report_html(certificate, title=title),
     }

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
-from bestleaf.columns.kinds import DATE, Read, read_columns, read_target
-from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, sums_of_others
+from bestleaf.columns.kinds import DATE, NUMBER, Read, read_columns, read_target
+from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, near_copies, sums_of_others
 from bestleaf.columns.look import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
@@ -43,14 +43,14 @@ TIMES = {  # words in the names of times
 
 MOST_LINES = 5  # columns of a kind that have a line each
 MOST_NAMES = 8  # columns that are named in a line about many
-LEAVE_OUT = "left out of the search"
+BEFORE = "Drop what is not known before the target."
 
 
 class Kind(NamedTuple):
-    """A kind of finding: the line about one column, and the line about many."""
+    """A kind of finding: what is said about one column, with its name before, and about many."""
 
-    one: str  # with name, number (also counted as rows, cells or classes), text and out
-    many: str  # with many (a number of columns) and names
+    one: str  # behind the name
+    many: str = ""  # behind the number of columns
     left_out: bool = False
     told: str = ""  # what X has, in the warning of a selector; nothing if it does not warn
 
@@ -58,66 +58,36 @@ class Kind(NamedTuple):
 # The order is that of the lines: first what must be looked at, then what was left out, then the rest.
 KINDS = {
     "leak": Kind(
-        "A leak? {name} alone ranks the target almost perfectly ({text} {number:.4f}). If it is not known before the "
-        "target, drop it.",
-        "Leaks? Each of {many} columns alone ranks the target almost perfectly: {names}. Drop those that are not known "
-        "before the target.",
+        "alone ranks the target almost perfectly ({text})",
+        "rank the target almost perfectly, each of them alone",
         told="has columns that rank y almost perfectly, perhaps leaks",
     ),
     "leak by gaps": Kind(
-        "A leak? {name} is missing exactly where the target is {text}. If it is not known before the target, drop it.",
-        "Leaks? Each of {many} columns is missing exactly for some classes of the target: {names}. Drop those that are "
-        "not known before the target.",
+        "is missing exactly where the target is {text}",
+        "are missing exactly for some classes of the target",
         told="has columns that are missing for whole classes of y, perhaps leaks",
     ),
     "leak of two": Kind(
-        "A leak? {text} ranks the target perfectly, although no column does alone. If it is not known before the "
-        "target, drop one.",
-        "Leaks? Each of {many} columns ranks the target perfectly together with another one: {names}.",
+        "is part of {text}, which ranks the target perfectly, although no column does alone",
+        "rank the target perfectly, each together with another one",
         told="has two columns that rank y perfectly, perhaps a leak",
     ),
-    "classes": Kind(
-        "The target {name}: {number:,.0f} different whole numbers are taken as classes; task regression takes them as "
-        "numbers.",
-        "",
-    ),
-    "rare class": Kind("The target {name}: {classes} fewer than 10 rows: {text}.", ""),
-    "few rows": Kind("There are only {number:,.0f} rows: scores on so few rows are rough.", ""),
-    "unnamed": Kind(
-        "{name} has no name of its own; {out}.", "{many} columns have no name of their own: {names}; {out}.", True
-    ),
-    "row number": Kind(
-        "{name} numbers the rows; {out}.",
-        "{many} columns number the rows: {names}; {out}.",
-        True,
-        told="has columns that number the rows",
-    ),
-    "id": Kind(
-        "{name} is an identifier ({number:,.0f} different {text}); {out}.",
-        "{many} columns are identifiers: {names}; {out}.",
-        True,
-        told="has columns that look like identifiers",
-    ),
-    "empty": Kind("{name} has no values at all; {out}.", "{many} columns have no values at all: {names}; {out}.", True),
-    "constant": Kind("{name} is always {text}.", "{many} columns are constant: {names}."),
-    "marker": Kind(
-        "{name}: {cells} {text}; does that mean a missing value?",
-        "{many} columns have cells such as '?' that may mean a missing value: {names}.",
-    ),
-    "lone": Kind(
-        "{name} is {text}; is that right?", "{many} columns have one number that is far from all others: {names}."
-    ),
-    "missing": Kind(
-        "{name}: {number:.1%} of its values are missing.", "{many} columns have many missing values: {names}."
-    ),
+    "classes": Kind("has {text} different whole numbers, taken as classes; task regression takes them as numbers."),
+    "rare class": Kind("has {text}."),
+    "few rows": Kind("has {text}: scores on so few rows are rough."),
+    "unnamed": Kind("has no name of its own", "have no name of their own", True),
+    "row number": Kind("numbers the rows", "number the rows", True, "has columns that number the rows"),
+    "id": Kind("is an identifier ({text})", "are identifiers", True, "has columns that look like identifiers"),
+    "empty": Kind("has no values at all", "have no values at all", True),
+    "constant": Kind("is always {text}.", "are constant"),
+    "marker": Kind("has {text}; does that mean a missing value?", "have cells such as '?'"),
+    "lone": Kind("is {text}; is that right?", "have one number that is far from all others"),
+    "missing": Kind("has no value in {text} of the rows.", "have many missing values"),
     "sum": Kind(
-        "{name} is the sum {text}, apart from a constant.",
-        "{many} columns are sums of others: {names}.",
-        told="has columns that are sums of others",
+        "is the sum {text}, apart from a constant.", "are sums of others", told="has columns that are sums of others"
     ),
-    "duplicate": Kind(
-        "{name} has the same values as {text}.", "{many} columns have the same values as another one: {names}."
-    ),
+    "duplicate": Kind("has the same values as {text}.", "have the same values as another one"),
+    "copy": Kind("is nearly a copy of {text}; one of both is enough.", "are nearly copies of another one"),
 }
 
 
@@ -126,29 +96,21 @@ class Finding:
     """Something that was found in a table, in one or more columns."""
 
     kind: str  # such as "id" or "leak"; all kinds are in `KINDS`
-    columns: tuple[str, ...]  # for a finding about the target, its name
-    numbers: tuple[float, ...]  # one for each column, such as the share of missing values; 0 where there is none
-    texts: tuple[str, ...]  # one for each column; "" where there is none
+    columns: tuple[str, ...]  # of few rows "The table"
+    texts: tuple[str, ...]  # one for each column, such as the share of missing values; "" where there is none
 
     def lines(self) -> list[str]:
         """Return what was found as lines: one for each column, or one for many columns."""
         kind, many = KINDS[self.kind], len(self.columns)
-        if many > MOST_LINES:
-            names = [in_line(in_words(name), 60) for name in dict.fromkeys(self.columns[:MOST_NAMES])]
-            more = f" and {many - MOST_NAMES:,} more" if many > MOST_NAMES else ""
-            return [kind.many.format(many=f"{many:,}", names=", ".join(names) + more, out=LEAVE_OUT)]
-        return [_line(kind.one, *row) for row in zip(self.columns, self.numbers, self.texts, strict=True)]
-
-
-def _line(words: str, name: str, number: float, text: str) -> str:
-    """Return the line about one column."""
-    many = round(number)
-    nouns = {
-        "cells": counted(many, "cell is", "cells are"),
-        "classes": counted(many, "class has", "classes have"),
-    }
-    name, text = in_line(in_words(name), 60) or "(blank)", in_line(in_words(text), 80)
-    return words.format(name=name, number=number, text=text, out=LEAVE_OUT, **nouns)
+        names = [in_line(in_words(name), 60) or "(blank)" for name in self.columns]
+        leak, end = self.kind.startswith("leak"), "; left out." if kind.left_out else ""
+        end = f". {BEFORE}" if leak else end
+        if many <= MOST_LINES:
+            said = (kind.one.format(text=in_line(in_words(text), 120)) for text in self.texts)
+            return [f"{'A leak? ' if leak else ''}{name} {words}{end}" for name, words in zip(names, said, strict=True)]
+        more = f" and {many - MOST_NAMES:,} more" if many > MOST_NAMES else ""
+        named = ", ".join(dict.fromkeys(names[:MOST_NAMES]))
+        return [f"{'Leaks? ' if leak else ''}{many:,} columns {kind.many}: {named}{more}{end or '.'}"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -213,7 +175,7 @@ def check_table(
 
     Row numbers, other identifiers, and columns without a name or without any value are those that a search should leave
     out. A column that alone ranks the target almost perfectly may be a leak: something that is known only after the
-    target. Constant columns, columns with the same values, missing values and rare classes are named, too.
+    target. Constant columns, columns that are (nearly) the same, missing values and rare classes are named, too.
 
     Parameters
     ----------
@@ -241,7 +203,7 @@ def check_table(
     >>> people = pd.DataFrame({"id": range(1, 61), "age": [20, 35, 50] * 20, "bought": [0, 1, 1, 0] * 15})
     >>> check_table(people, "bought")
     60 rows, 2 columns beside the target bought (classes).
-    id numbers the rows; left out of the search.
+    id numbers the rows; left out.
     """
     frame = without_columns(frame.set_axis([str(name) for name in frame.columns.tolist()], axis=1), target, drop, keep)
     features = frame.drop(columns=target)
@@ -250,30 +212,32 @@ def check_table(
     y = read_target(frame[target])[1]
     found_task = _look_at_target(found, y, task)
     if len(frame) < FEW_ROWS:
-        found.add("few rows", target, len(frame))
+        found.add("few rows", "The table", f"only {counted(len(frame), 'row')}")
     read = read_columns(features) if read is None else read
+    if written := {name: one.numbers(cells) for name, (one, cells) in read.items() if one.kind == NUMBER and cells}:
+        features = features.assign(**written)  # numbers are looked at as numbers, however they are written
     columns = looked_at(features, read)
     ranks = _ranks(columns, len(frame))
     out = {one.name for one in columns if one.name not in {*kept, *ranks} and _is_left_out(found, one, len(frame))}
-    stay = [one for one in columns if one.name not in out]
+    stay, first = [one for one in columns if one.name not in out], dict[int, str]()
     for column in stay:
-        _look_at_column(found, column)
-    _look_for_duplicates(found, stay)
+        _look_at_column(found, column, first)
     if found_task is not None:
         measure = "AUC" if found_task == "classification" else "rank correlation"
         looked = features[[one.name for one in stay]]
         for name, score in leaks(looked, y, found_task).items():
-            found.add("leak", name, score, measure)
-        alone = {name for name, _, _ in found.get("leak", [])}
+            found.add("leak", name, f"{measure} {score:.4f}")
         for name, gaps in leaks_by_gaps(looked, y, found_task).items():
-            if name not in alone:
-                found.add("leak by gaps", name, 0, gaps)
+            if name not in found.get("leak", {}):
+                found.add("leak by gaps", name, gaps)
         for name, pair in leaks_of_two(looked, y, found_task).items():
-            found.add("leak of two", name, 0, pair)
-    copies = {name for name, _, _ in found.get("duplicate", [])}
-    for name, terms in sums_of_others(features[[one.name for one in stay if one.name not in copies]]).items():
-        found.add("sum", name, 0, terms)
-    findings = tuple(Finding(kind, *zip(*rows, strict=True)) for kind, rows in found.items())
+            found.add("leak of two", name, pair)
+    different = features[[one.name for one in stay if one.name not in found.get("duplicate", {})]]
+    for name, (other, correlation) in near_copies(different).items():
+        found.add("copy", name, f"{other} (rank correlation {correlation:.4f})")
+    for name, terms in sums_of_others(different).items():
+        found.add("sum", name, terms)
+    findings = tuple(Finding(kind, tuple(texts), tuple(texts.values())) for kind, texts in found.items())
     return TableCheck(len(frame), len(columns), target, found_task, findings, read)
 
 
@@ -326,12 +290,12 @@ def check_target_name(frame: pd.DataFrame, target: str) -> None:
         raise ValueError(f"target must be a column of the table, got {shown(target)}{hint} where there are {there}")
 
 
-class _Findings(dict[str, list[tuple[str, float, str]]]):
-    """By kind, the columns with a number and a text."""
+class _Findings(dict[str, dict[str, str]]):
+    """By kind, the columns with a text."""
 
-    def add(self, kind: str, column: str, number: float = 0, text: str = "") -> None:
+    def add(self, kind: str, column: str, text: str = "") -> None:
         """Add a finding about a column."""
-        self.setdefault(kind, []).append((column, number, text))
+        self.setdefault(kind, {})[column] = text
 
 
 def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
@@ -350,10 +314,11 @@ def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
         return task if numbers else None
     counts = known.value_counts()
     if known.dtype.kind in "iuf" and len(counts) >= FEW_NUMBERS:
-        found.add("classes", name, len(counts))
+        found.add("classes", name, f"{len(counts):,}")
     if len(rare := counts[counts < RARE_CLASS]):
         labels = [f"{shown(label)} ({rows})" for label, rows in rare.iloc[::-1][:MOST_LABELS].items()]
-        found.add("rare class", name, len(rare), ", ".join(labels) + (", …" if len(rare) > MOST_LABELS else ""))
+        told = f"{counted(len(rare), 'class', 'classes')} of fewer than {RARE_CLASS} rows: {', '.join(labels)}"
+        found.add("rare class", name, told + (", …" if len(rare) > MOST_LABELS else ""))
     return task
 
 
@@ -367,28 +332,23 @@ def _is_left_out(found: _Findings, column: Look, rows: int) -> bool:
     elif _counts_rows(column, rows) and _numbers_rows(column, rows):
         found.add("row number", name)
     elif column.whole and different == values and rows >= FEWEST_NUMBERED and _named_id(name):
-        found.add("id", name, different, "whole numbers")
-    elif column.text and not column.measured and different >= AN_ID * values and _texts_are_ids(column, values):
-        found.add("id", name, different, "texts")
+        found.add("id", name, f"{different:,} different whole numbers")
+    elif _texts_are_ids(column, different, values):
+        found.add("id", name, f"{different:,} different texts")
     else:
         return False
     return True
 
 
-def _words(name: str) -> list[str]:
-    """Return the words of a name in small letters."""
-    return [word.lower() for word in WORDS.findall(name)]
-
-
 def _named_id(name: str) -> bool:
     """Whether the name of a column says that it is an identifier."""
-    words = _words(name)
+    words = [word.lower() for word in WORDS.findall(name)]
     return "".join(words) in ROW_NAMES or (bool(words) and (words[-1] in AN_ID_ENDS_IN or words[0] == "id"))
 
 
 def _named_time(name: str) -> bool:
     """Whether the name of a column says that it is a time."""
-    return not TIMES.isdisjoint(_words(name)) and not _named_id(name)
+    return not TIMES.isdisjoint(word.lower() for word in WORDS.findall(name)) and not _named_id(name)
 
 
 def _counts_rows(column: Look, rows: int) -> bool:
@@ -405,9 +365,11 @@ def _numbers_rows(column: Look, rows: int) -> bool:
     return not (years or _named_time(column.name)) and rows >= (FEWEST_NUMBERED if begins else MANY_NUMBERED)
 
 
-def _texts_are_ids(column: Look, values: int) -> bool:
-    """Whether texts that are (almost) all different say nothing about other rows."""
-    return values >= FEWEST_TEXTS and column.missing < MOST_WITHOUT and not _named_time(column.name)
+def _texts_are_ids(column: Look, different: int, values: int) -> bool:
+    """Whether a column has texts that are (almost) all different, so they say nothing about other rows."""
+    if not column.text or column.measured or different < AN_ID * values or values < FEWEST_TEXTS:
+        return False
+    return column.missing < MOST_WITHOUT and not _named_time(column.name)
 
 
 def _ranks(columns: Iterable[Look], rows: int) -> set[str]:
@@ -416,24 +378,16 @@ def _ranks(columns: Iterable[Look], rows: int) -> set[str]:
     return {name for name in named if len(named) > 1 and not UNNAMED.fullmatch(name)}
 
 
-def _look_at_column(found: _Findings, column: Look) -> None:
-    """Note what is strange about a column that a search does not leave out."""
+def _look_at_column(found: _Findings, column: Look, first: dict[int, str]) -> None:
+    """Note what is strange about a column that a search does not leave out; `first` has those before by values."""
     name = column.name
     if column.value is not None:
-        found.add("constant", name, 0, column.value)
+        found.add("constant", name, column.value)
     if column.marker is not None:
-        found.add("marker", name, *column.marker)
+        found.add("marker", name, column.marker)
     if column.lone is not None:
-        found.add("lone", name, 0, column.lone)
+        found.add("lone", name, column.lone)
     if column.missing >= MANY_MISSING:
-        found.add("missing", name, column.missing)
-
-
-def _look_for_duplicates(found: _Findings, columns: Iterable[Look]) -> None:
-    """Note columns that have the same values as one before them."""
-    first: dict[int, str] = {}
-    for column in columns:
-        if column.digest is not None and column.value is None:
-            other = first.setdefault(column.digest, column.name)
-            if other != column.name:
-                found.add("duplicate", column.name, 0, other)
+        found.add("missing", name, f"{column.missing:.1%}")
+    if column.digest is not None and column.value is None and (other := first.setdefault(column.digest, name)) != name:
+        found.add("duplicate", name, other)

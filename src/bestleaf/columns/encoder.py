@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bestleaf.checks import listed, one_of, shown
 from bestleaf.columns.frames import dense, pandas_frame
 from bestleaf.columns.kinds import (
+    AS_TEXT,
     CATEGORY,
     LEFT_OUT,
     NOT_USED,
@@ -37,8 +38,8 @@ from bestleaf.scikit import check_feature_names_in, takes_missing
 AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
 DATES = ("parts", "number", "drop")
-IN_FOLDS = "; in cross-validation that of the training rows of each fold"  # where a filling comes from
-FEW_LINES = 6  # more columns that are just categories are told in one line
+IN_FOLDS = " of the training rows"  # where a filling comes from
+FEW_LINES = 6  # more columns that are just categories, or numbers written as text, are told in one line
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -278,13 +279,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             text = f"{counted(int(self._missing[place]), 'missing value')} {done}"
             if text not in told.setdefault(name, []):  # it is the same for all parts of a date
                 told[name].append(text)
-        levels = {name: len(one.levels) for name, one in self._special.items() if one.kind == CATEGORY}
-        plain = [name for name in names if name in levels and told[name] == [in_categories(levels[name])]]
-        if len(plain) <= FEW_LINES:
-            plain = []
-        lines = {name: f"{name}: {', '.join(told[name])}" for name in names if told.get(name) and name not in plain}
-        together = ", ".join(f"{name} ({levels[name]})" for name in plain)
-        return (*lines.values(), *([f"{len(plain)} columns are categories: {together}"] if plain else []))
+        together: dict[str, dict[str, str]] = {" are categories": {}, f": {AS_TEXT}": {}}
+        for name, one in self._special.items():
+            if one.kind == CATEGORY and told[name] == [in_categories(len(one.levels))]:
+                together[" are categories"][name] = f"{name} ({len(one.levels)})"
+            elif one.note.startswith(AS_TEXT) and told[name] == [one.note]:
+                together[f": {AS_TEXT}"][name] = name
+        together = {what: some for what, some in together.items() if len(some) > FEW_LINES}
+        apart = [name for name in names if told.get(name) and not any(name in some for some in together.values())]
+        lines = [f"{name}: {', '.join(told[name])}" for name in apart]
+        return (*lines, *(f"{len(some)} columns{what}: {', '.join(some.values())}" for what, some in together.items()))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -300,7 +304,7 @@ def _refuse(read: dict[str, Read]) -> None:
             raise ValueError(f"{rule}, got the columns {listed(names)}")
 
 
-def in_places(step: Any, made: Any, names: list[str]) -> np.ndarray:
+def in_places(step: BaseEstimator, made: Any, names: list[str]) -> np.ndarray:
     """Return what a fitted transformer made, each column at the place of its name; columns that it lacks are zeros."""
     places = pd.Index(names).get_indexer(step.get_feature_names_out())
     if np.array_equal(places, np.arange(len(names))):
@@ -321,7 +325,7 @@ class OwnEncoder:
     levels_: dict[str, list[str]] = {}  # noqa: RUF012
     categories = ()
 
-    def __init__(self, transformer: Any) -> None:
+    def __init__(self, transformer: BaseEstimator) -> None:
         self.transformer = transformer
 
     def fit_rows(self, X: object, y: object) -> pd.DataFrame:
@@ -333,6 +337,8 @@ class OwnEncoder:
         except (AttributeError, ValueError) as error:
             rule = "encode must be a transformer that names its columns (get_feature_names_out)"
             raise ValueError(f"{rule}, got {shown(self.transformer)}: {error}") from None
+        if len(set(self._made)) < len(self._made):
+            raise ValueError(f"encode must give each column a name of its own, got {listed(map(str, self._made))}")
         names = frame.columns.tolist()
         self.owners_ = [_owner(made, names) for made in self._made]
         self.columns_ = [
@@ -343,7 +349,7 @@ class OwnEncoder:
         }
         return frame
 
-    def _repeatable(self) -> Any:
+    def _repeatable(self) -> BaseEstimator:
         """Return the transformer, not fitted; what is random in it is the same each time."""
         found = clone(self.transformer)
         given = found.get_params()
@@ -361,17 +367,28 @@ class OwnEncoder:
 
     def encoded(self, frame: pd.DataFrame) -> np.ndarray:
         """Return rows as numbers."""
-        return in_places(self.transformer_, self.transformer_.transform(frame), self._made)
+        return self._placed(self.transformer_, self.transformer_.transform(frame), len(frame))
+
+    def _placed(self, step: Any, made: Any, rows: int) -> np.ndarray:
+        """Return what the transformer made, in places; refuse what is no table of numbers of these rows."""
+        due, got = (rows, len(step.get_feature_names_out())), shown(self.transformer)
+        if np.shape(made) != due:
+            what = f"{due[0]:,} rows and {due[1]:,} columns, as many as it names"
+            raise ValueError(f"encode must make {what}, got the shape {np.shape(made)} from {got}")
+        try:
+            return in_places(step, made, self._made)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"encode must make numbers, got from {got}: {error}") from None
 
     def transform(self, X: object) -> np.ndarray:
         """Return a table as numbers."""
         return self.encoded(self.plain(X))
 
-    def learned_from(self, rows: np.ndarray, frame: pd.DataFrame, y: Any) -> np.ndarray:
+    def learned_from(self, rows: np.ndarray, frame: pd.DataFrame, y: np.ndarray | None) -> np.ndarray:
         """Return all rows as numbers, by what some of them teach; a TargetEncoder makes these by folds of its own."""
         step = self._repeatable()
-        known = in_places(step, step.fit_transform(frame.iloc[rows], np.asarray(y)[rows]), self._made)
-        found = in_places(step, step.transform(frame), self._made)
+        known = self._placed(step, step.fit_transform(frame.iloc[rows], np.asarray(y)[rows]), len(rows))
+        found = self._placed(step, step.transform(frame), len(frame)).copy()  # it may be the table itself
         found[rows] = known
         return found
 

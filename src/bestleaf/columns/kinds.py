@@ -38,6 +38,7 @@ FEW = 0.1  # the largest share of odd cells in a column that stays numeric, or s
 MISSING = "(missing)"  # the category of missing values
 
 NUMBER, CATEGORY, TEXT, DATE, LENGTH, MIXED, NESTED = "number", "category", "text", "date", "length", "mixed", "nested"
+AS_TEXT = "numbers written as text"
 LEFT_OUT, NOT_USED = "left out", "left out, because "
 KINDS = {  # by the type that pandas infers from the values
     **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "empty"), NUMBER),
@@ -103,6 +104,7 @@ class Column:
     odd: str = ""  # cells that are no numbers or dates, in words; they are missing values
     levels: tuple[str, ...] = ()  # of a category, or the parts of a date
     written: times.Written | Numbers | None = None  # how dates or numbers are written in text; None if they are not
+    example: str = ""  # of a date in text, how it was read, in words
 
     def dated(self, way: str) -> Column:
         """Return the same column; a date becomes its "parts", one "number", or it is dropped."""
@@ -112,7 +114,7 @@ class Column:
             return _left_out("dates are dropped")
         parts = self.levels if way == "parts" else (times.DAYS,)
         as_what = "days since 1970" if parts == (times.DAYS,) else ", ".join(parts)
-        return replace(self, levels=parts, note=f"a date, as {as_what} (dates: {way})")
+        return replace(self, levels=parts, note=f"a date{self.example}, as {as_what} (dates: {way})")
 
     def plain(self, column: pd.Series, cells: Cells | None = None) -> np.ndarray:
         """Return the cells as numbers, [rows, plain columns]; of a category, the number of the level or -1."""
@@ -127,12 +129,16 @@ class Column:
         cells = Cells.of(column) if cells is None else cells
         if isinstance(self.written, times.Written):
             return cells.spread(times.parts_of(times.times_in_text(cells.texts, self.written), self.levels))
-        if isinstance(self.written, Numbers):
-            found = numbers_in_text(cells.texts, self.written).to_numpy(np.float64)
-            return _finite(column, cells.spread(found[:, None]))
+        if self.kind == NUMBER:
+            return _finite(column, self.numbers(cells)[:, None])
         place = pd.Index(self.levels)
         missing = float(place.get_indexer([MISSING])[0])
         return cells.spread(place.get_indexer(pd.Index(cells.texts)).astype(np.float64)[:, None], missing)
+
+    def numbers(self, cells: Cells) -> np.ndarray:
+        """Return the numbers of a column that has them as text."""
+        assert isinstance(self.written, Numbers)
+        return cells.spread(numbers_in_text(cells.texts, self.written).to_numpy(np.float64)[:, None])[:, 0]
 
     def names(self, name: str) -> list[str]:
         """Return the names of the numeric columns that a column of this name becomes."""
@@ -200,7 +206,7 @@ def _numbers_in_text(cells: Cells) -> Column | None:
         return None
     if not odd.any():
         first = "" if written.unit is None else f", {shown(texts[0].strip())} is {numbers[0]:g}"
-        return Column(NUMBER, f"numbers written as text{first}", written=written)
+        return Column(NUMBER, f"{AS_TEXT}{first}", written=written)
     repeated = {cell.strip().casefold() for cell in texts[odd & (cells.counts > 1)]}
     if numbers.nunique() <= FEW_NUMBERS and repeated - MARKERS:  # such as 0, 1, 2, 3+
         return None
@@ -248,13 +254,14 @@ def _dates_in_text(cells: Cells) -> Column | None:
         return None
     dates, written = found
     odd = ~cells.texts.isin(known[dates]).to_numpy()
-    return _dates(
-        times.times_in_text(cells.texts, written), written, _odd_cells(cells, odd, "date") if odd.any() else ""
-    )
+    dated = times.times_in_text(cells.texts, written)
+    late = int(dated[:SOME].dt.day.fillna(0).argmax())  # a day after the 12th says which number is the month
+    example = "" if written.iso else f", {shown(cells.texts[late].strip())} is {dated[late].date()}"
+    return _dates(dated, written, _odd_cells(cells, odd, "date") if odd.any() else "", example)
 
 
-def _dates(found: pd.Series, written: times.Written | None = None, odd: str = "") -> Column:
-    return Column(DATE, "", odd, times.parts_that_vary(found), written).dated("parts")
+def _dates(found: pd.Series, written: times.Written | None = None, odd: str = "", example: str = "") -> Column:
+    return Column(DATE, "", odd, times.parts_that_vary(found), written, example).dated("parts")
 
 
 def _category(cells: Cells) -> Column:

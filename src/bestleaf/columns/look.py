@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.columns.kinds import CATEGORY, LEFT_OUT, MARKERS, MIXED, MOST_CELLS, SOME, Read
+from bestleaf.proof.text import counted
 
 AT_ONCE = 5 * 10**6  # cells that are looked at together
 FAR, FEWEST_AROUND = 100, 20  # a cell is far from at least 20 others if its distance is 100 times the range of these
@@ -32,7 +33,7 @@ class Look(NamedTuple):
     rising: bool = False  # whole numbers that are all different are in order
     lone: str | None = None  # in words, its one number that is far from all others
     measured: bool = False  # its texts are numbers with a unit
-    marker: tuple[int, str] | None = None  # cells that often mean a missing value: how many, and which
+    marker: str | None = None  # cells that often mean a missing value: how many, and which
     digest: int | None = None  # the same for columns with the same values
 
 
@@ -40,7 +41,7 @@ class Look(NamedTuple):
 def looked_at(features: pd.DataFrame, read: dict[str, Read]) -> list[Look]:
     """Return what each column of a table looks like, in the order of the table; `read` says what the others are."""
     found = {one.name: one for names, columns in numbers(features) for one in _of_numbers(names, columns)}
-    found |= {name: _of_texts(name, one) for name, one in read.items() if one[1] is not None}
+    found |= {name: _of_texts(name, one) for name, one in read.items() if one[1] is not None and name not in found}
     return [found.get(name) or Look(name, float(features[name].isna().mean())) for name in features.columns.tolist()]
 
 
@@ -129,6 +130,7 @@ def _of_texts(name: str, read: Read) -> Look:
     if column.kind not in (CATEGORY, LEFT_OUT, MIXED):
         return Look(name, missing, value=value, digest=digest)
     marks = [text.casefold() in MARKERS for text in texts]
+    many = int(cells.counts[: len(texts)][marks].sum())
     named = [repr(text) for text, taken in zip(texts, marks, strict=True) if taken]
     return Look(
         name,
@@ -137,6 +139,6 @@ def _of_texts(name: str, read: Read) -> Look:
         value=value,
         different=len(cells.texts),
         measured=2 * sum(MEASURED.fullmatch(text) is not None for text in texts[:SOME]) > len(texts[:SOME]),
-        marker=(int(cells.counts[: len(texts)][marks].sum()), ", ".join(named[:MOST_CELLS])) if named else None,
+        marker=f"{counted(many, 'cell')} of {', '.join(named[:MOST_CELLS])}" if named else None,
         digest=digest,
     )

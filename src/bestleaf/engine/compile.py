@@ -44,7 +44,7 @@ def _package_stamp() -> str:
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def _stamped(locator: Any) -> Any:
+def _stamped(locator: type) -> type:
     """Return a class that finds the cache folder: one folder for each version of the source files.
 
     numba only checks whether the file of the kernel itself has changed. But a kernel also changes with the functions
@@ -122,6 +122,7 @@ def clock() -> float:
 if getattr(numba.config, "DISABLE_JIT", 0):
     raise ImportError("bestleaf runs on numba's compiler; unset NUMBA_DISABLE_JIT to use it")
 
+Signature = Any  # of a kernel, as numba has it, without types
 njit: Any = numba.njit  # with options that its types do not know
 _OPTIONS: dict[str, object] = {
     "nogil": True,
@@ -160,7 +161,7 @@ def _type(given: Any) -> types.Type:
     return given if isinstance(given, types.Type) else from_dtype(np.dtype(given))
 
 
-def signature(result: object, *arguments: object) -> Any:
+def signature(result: object, *arguments: object) -> Signature:
     """Return the signature of a function that kernels call by address, from numpy types."""
     return _type(result)(*map(_type, arguments))
 
@@ -244,7 +245,7 @@ ints_at = array_at(np.int32)
 bytes_at = array_at(np.int8)
 
 
-def function_at(signature: Any) -> Callable:
+def function_at(signature: Signature) -> Callable:
     """Return an intrinsic that turns an address into a numba function type of `signature`."""
     function_type = types.FunctionType(signature)
 
@@ -277,7 +278,7 @@ class Compiled:
 
     _compiling = RLock()
 
-    def __init__(self, function: Callable, signature: Any, kind: str = "kernel") -> None:
+    def __init__(self, function: Callable, signature: Signature, kind: str = "kernel") -> None:
         self.function = function
         self.signature = signature
         self.kind = kind
@@ -305,7 +306,7 @@ class Compiled:
         return kernel(self.function)
 
 
-def separate(signature: Any) -> Callable[[Callable], Compiled]:
+def separate(signature: Signature) -> Callable[[Callable], Compiled]:
     """Turn a function into a kernel that other kernels call by address.
 
     A function that is called directly is compiled into each of its callers again. With a deep tree of calls that takes

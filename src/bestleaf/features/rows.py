@@ -12,6 +12,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import ArrayLike
 
+LARGEST_WEIGHT = 1e100  # the products of two sums of weights are finite
+
 
 def group_numbers(groups: ArrayLike, rows: int) -> np.ndarray:
     """Return the number of the group of each row; groups are numbered in the order in which they first appear.
@@ -46,6 +48,8 @@ def checked_weights(weights: ArrayLike, rows: int) -> np.ndarray:
     if found.shape != (rows,) or not (np.isfinite(found) & (found >= 0)).all():
         got = f"shape {found.shape}" if found.shape != (rows,) else f"{found.min():g} to {found.max():g}"
         raise ValueError(f"sample_weight must be {rows} finite numbers of at least 0, got {got}")
+    if found.max() > LARGEST_WEIGHT:  # sums of products of weights must stay finite
+        raise ValueError(f"sample_weight must be at most {LARGEST_WEIGHT:g}, got {found.max():g}")
     return found
 
 

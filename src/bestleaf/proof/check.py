@@ -21,9 +21,9 @@ from operator import mul
 from types import SimpleNamespace as Part  # a part of a certificate: its fields are attributes
 from typing import Any, NamedTuple
 
-LARGEST = 256 * 10**6  # bytes of a file that is read
+Json = Any  # what JSON can hold
 CLOSE, MARGIN = 1e-9, 1e-8  # so much may an end of an interval be too tight; what is printed has more room
-STOP = -1  # ends the label of a complete subset
+LARGEST, STOP = 256 * 10**6, -1  # bytes of a file that is read; what ends the label of a complete subset
 text_of = partial(json.dumps, sort_keys=True, separators=(",", ":"))  # two labels are the same if this is the same
 
 # ---- the form: every field of every part with its kind; `name?` may be missing. `[K]` is a list of kind K, `{K}` named
@@ -84,7 +84,7 @@ def shown(value: object, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-KINDS: dict[str, Callable[[Any], object]] = {
+KINDS: dict[str, Callable[[Json], object]] = {
     "any": lambda value: True,
     "numbers": lambda value: type(value) is list and {*map(type, value)} <= {int, float} and all(map(isfinite, value)),
     "flag": lambda value: isinstance(value, bool),
@@ -101,7 +101,7 @@ FIELDS = {
 }
 
 
-def read(value: Any, kind: str, what: str) -> Any:
+def read(value: Json, kind: str, what: str) -> Json:
     """Return a value of a kind, with its parts as `Part`; refuse another value."""
     inner = kind[1:-1]
     if kind in KINDS:
@@ -120,9 +120,9 @@ def read(value: Any, kind: str, what: str) -> Any:
     return value
 
 
-def read_part(value: dict[str, Any], part: str) -> Part:
+def read_part(value: dict[str, Json], part: str) -> Part:
     """Return a part with all of its fields; refuse a field that is unknown, missing or not of its kind."""
-    kept: dict[str, Any] = {}
+    kept: dict[str, Json] = {}
     for name, optional, kind in FIELDS[part]:
         need(optional or name in value, f"the field {name!r} is missing in the {part}")
         default = None if kind[-1] == "?" or kind == "any" else DEFAULTS.get(kind[0])
@@ -148,7 +148,7 @@ class Choice:
             many += comb(self.free, size) if many <= beyond else 0
         return many
 
-    def check(self, label: Any, *, complete: bool = True) -> frozenset[int]:
+    def check(self, label: Json, *, complete: bool = True) -> frozenset[int]:
         """Return the units of a subset; refuse one that may not be chosen. A complete subset ends with STOP."""
         fine = isinstance(label, list) and {*map(type, label)} <= {int} and (label[-1:] == [STOP]) == complete
         units = label[:-1] if fine and complete else label
@@ -232,7 +232,7 @@ def check_leaves(search: Part, own: Bound | None, *, subsets: bool) -> Counter[s
         need(fine, "leaf {} must be exact, or wait for its value, or have a place in the order", leaf.label)
         need(isclose(leaf.share, due, rel_tol=CLOSE), "leaf {} must have the share of delta of its place", leaf.label)
         found["exact" if leaf.exact else "follows" if judge or leaf.upper - leaf.lower == 1 else "written"] += 1
-        now: Any = [leaf.count, (leaf.mean or 0) * leaf.count] if bound == "theory" else None
+        now: Json = [leaf.count, (leaf.mean or 0) * leaf.count] if bound == "theory" else None
         for side, end in (("lower", 0), ("upper", 1)):
             look, value = getattr(leaf, f"{side}_evidence") or now, getattr(leaf, side)
             if judge and not leaf.exact and value != end:
@@ -544,7 +544,7 @@ def check_trials(c: Part, size: int, every: int) -> None:
         need(fine, f"an interval of new rows must have in it {score:.6g} and, by the trials, {least:.6g} to {most:.6g}")
 
 
-def ends_of(counts: list[list[int]], evidence: float, level: float, cells: list[Any]) -> list[float]:
+def ends_of(counts: list[list[int]], evidence: float, level: float, cells: list[Json]) -> list[float]:
     """Return both ends of a mean in [0, 1]: how far from 0 upwards and from 1 downwards candidates are excluded."""
     found = []
     for rows in (counts, [row[::-1] for row in counts]):
@@ -574,10 +574,10 @@ def excluded(counts: list[list[int]], bets: Sequence[float], level: float, first
     return first
 
 
-def content_of(path: str) -> dict[str, Any]:
+def content_of(path: str) -> dict[str, Json]:
     """Return the JSON of a file; raise OSError or ValueError if it is no certificate with a checksum."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         if len(found := dict(pairs)) < len(pairs):
             raise ValueError("a field is written twice")
         return found
@@ -591,13 +591,13 @@ def content_of(path: str) -> dict[str, Any]:
     return content
 
 
-def checksum(content: dict[str, Any]) -> str:
+def checksum(content: dict[str, Json]) -> str:
     """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
     kept = {name: value for name, value in content.items() if name != "checksum"}
     return hashlib.sha256(text_of(kept).encode()).hexdigest()
 
 
-def check(content: dict[str, Any], *, own_bound: tuple[str, Bound] | None = None) -> Report:
+def check(content: dict[str, Json], *, own_bound: tuple[str, Bound] | None = None) -> Report:
     """Return whether a certificate holds, given as its JSON; `own_bound` is a user's bound by name, and its check."""
     try:
         lines, taken = checked(read(content, "<certificate>", "the certificate"), checksum(content), own_bound)

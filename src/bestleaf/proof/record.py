@@ -334,6 +334,11 @@ class Path(Record, frozen=True, kw_only=True):
     seed: int | None = None  # everything random follows from it: folds, judges, test rows
     chosen_in_folds: dict[str, Value] = {}  # feature -> share of the folds that would choose it
 
+    @property
+    def chosen(self) -> PathRow:
+        """The row of the answer."""
+        return next(row for row in self.rows if row.size == self.size)
+
 
 class Cost(Record, frozen=True, kw_only=True):
     """What the search took."""

@@ -127,8 +127,6 @@ def answer_lines(certificate: Certificate) -> list[str]:
         lines.append(smallest)
     if almost_perfect(certificate):
         lines.append(ALMOST_PERFECT_WORDS)
-    if claim is not None and like_guessing(claim):
-        lines.append(f"No better than guessing ({claim.guessing:.3g}), as far as these rows tell: do not rely on them.")
     return lines
 
 
@@ -139,15 +137,18 @@ def _score_line(certificate: Certificate, claim: NewRowsClaim) -> str:
     sure = f"proved by {by}" if claim.table is not None else f"estimate{errors} by {by}"
     mean = "mean of " if len(claim.judges) > 1 else ""
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
-    text = f"Score on new rows: {measure_of(certificate)} {claim.score:.3f}{_span(score)} ({sure}; {mean}{judges})"
+    found = f"{measure_of(certificate)} {claim.score:.3f}{in_words(score, before=', ')}"
+    if like_guessing(claim):
+        found = f"no better than guessing ({claim.guessing:.3g}), so do not rely on these columns; {found}"
+    text = f"Score on new rows: {found} ({sure}; {mean}{judges})"
     if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
         return f"{text}; these are all columns"
-    gain = f"{claim.score - claim.all_columns:+.3f}{_span(difference, '+')}"
+    gain = f"{claim.score - claim.all_columns:+.3f}{in_words(difference, '+', ', ')}"
     return f"{text}; difference to {_all_columns(certificate)}: {difference_word(claim)}, {gain}"
 
 
 def _folds_line(path: Path) -> str:
-    row = next(row for row in path.rows if row.size == path.size)
+    row = path.chosen
     score = "" if row.score is None else f"Score in cross-validation: {row.score:.3f} "
     text = f"{score}(by the folds that chose, so rather high)."
     return text if row.difference is None else f"{text} Difference to all columns: {_with_error(row)}."
@@ -155,7 +156,7 @@ def _folds_line(path: Path) -> str:
 
 def smallest_in_words(path: Path) -> str | None:
     """Return the smallest set within one standard error, and which sizes are as good; None without scores."""
-    smallest, answer = smallest_within_error(path), next(row for row in path.rows if row.size == path.size)
+    smallest, answer = smallest_within_error(path), path.chosen
     if smallest is None:
         return None
     found = "no smaller set"
@@ -254,12 +255,12 @@ def _all_columns(certificate: Certificate) -> str:
     return f"all {allowed} columns" + ("" if allowed == len(data.names) else " that may be chosen")
 
 
-def _span(interval: Interval | None, sign: str = "") -> str:
-    """Return an interval in words, rounded outward."""
+def in_words(interval: Interval | None, sign: str = "", before: str = "") -> str:
+    """Return an interval in words, rounded outward; nothing if there is none."""
     if interval is None:
         return ""
     low, high = outward(interval)
-    return f", from {low:{sign}.3f} to {high:{sign}.3f}"
+    return f"{before}from {low:{sign}.3f} to {high:{sign}.3f}"
 
 
 def outward(interval: Interval) -> Interval:

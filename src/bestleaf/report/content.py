@@ -12,10 +12,10 @@ from bestleaf.proof.words_new_rows import (
     ALMOST_PERFECT_WORDS,
     almost_perfect,
     difference_word,
+    in_words,
     intervals_of,
     like_guessing,
     measure_of,
-    outward,
     smallest_in_words,
 )
 
@@ -56,7 +56,7 @@ class Size(NamedTuple):
     names: str
 
 
-class Column(NamedTuple):
+class ChosenColumn(NamedTuple):
     """A chosen column: its levels, how often the folds chose it, and the training value without it."""
 
     name: str
@@ -103,7 +103,7 @@ def _score_card(claim: NewRowsClaim, certificate: Certificate) -> Card:
     guessing = "No better than guessing, as far as these rows tell: do not rely on these columns."
     loud = guessing if like_guessing(claim) else ALMOST_PERFECT_WORDS if almost_perfect(certificate) else ""
     title = f"Score on new rows: {measure_of(certificate)}"
-    return Card(title, f"{claim.score:.3f}", _badge(claim), _span(score), lines, loud=loud)
+    return Card(title, f"{claim.score:.3f}", _badge(claim), in_words(score), lines, loud=loud)
 
 
 def _difference_card(claim: NewRowsClaim) -> Card:
@@ -111,7 +111,7 @@ def _difference_card(claim: NewRowsClaim) -> Card:
     word = difference_word(claim)
     lines = (f"All columns: {claim.all_columns:.3f}", MEANINGS[word])
     return Card(
-        "Difference to all columns", f"{claim.score - claim.all_columns:+.3f}", word, _span(difference, "+"), lines
+        "Difference to all columns", f"{claim.score - claim.all_columns:+.3f}", word, in_words(difference, "+"), lines
     )
 
 
@@ -120,7 +120,7 @@ def _cards_of_size(path: Path) -> list[Card]:
     if not path.folds:
         none = ("The choice ended before a fold was finished, so nothing was scored.",)
         return [Card("Score on new rows", "not known", lines=none)]
-    row = next(row for row in path.rows if row.size == path.size)
+    row = path.chosen
     lines = ("By the folds that chose, so rather high.",)
     error = "" if row.standard_error is None else f"± {row.standard_error:.3f} (one standard error)"
     score = "not known" if row.score is None else f"{row.score:.3f}"
@@ -135,19 +135,11 @@ def _badge(claim: NewRowsClaim) -> str:
     return "estimate" if claim.interval is None else "proved"
 
 
-def _span(interval: tuple[float, float] | None, sign: str = "") -> str:
-    """Return an interval in words, rounded outward; nothing if there is none."""
-    if interval is None:
-        return ""
-    low, high = outward(interval)
-    return f"from {low:{sign}.3f} to {high:{sign}.3f}"
-
-
 def _cards_of_training(certificate: Certificate) -> list[Card]:
     """Return the cards of a search that took the best columns on the rows given."""
     claim, told = _claim(certificate), certificate.told
     exact = "exact" if claim.lower == claim.upper else "interval"
-    span = "" if exact == "exact" else _span((claim.lower, claim.upper))
+    span = "" if exact == "exact" else in_words((claim.lower, claim.upper))
     lines: tuple[str, ...] = ("Not a score on new rows: it is the largest of many.",)
     cards = [Card("Value on the rows given", f"{_value(claim):.3f}", exact, span, lines)]
     if told is not None and told.all_features is not None:
@@ -170,7 +162,7 @@ def _cards_of_search(certificate: Certificate) -> list[Card]:
         Card(
             "Value",
             f"{_value(claim):.3f}",
-            interval=_span((claim.lower, claim.upper)),
+            interval=in_words((claim.lower, claim.upper)),
             lines=(among,) * bool(unfinished),
         ),
         Card("Gap", gap, "settled" if certificate.settled else "open", lines=lines),
@@ -204,7 +196,7 @@ def sizes_of(path: Path) -> list[Size]:
     return found
 
 
-def columns_of(certificate: Certificate) -> list[Column]:
+def columns_of(certificate: Certificate) -> list[ChosenColumn]:
     """Return the chosen columns, those first that the folds chose most often."""
     data, told = certificate.data, certificate.told
     levels = {} if data is None or data.encoding is None else data.encoding.levels
@@ -215,7 +207,7 @@ def columns_of(certificate: Certificate) -> list[Column]:
         else {data.names[feature]: value for unit, value in told.without.items() for feature in data.units[int(unit)]}
     )
     found = [
-        Column(shown(name), tuple(map(shown, levels.get(name, ()))), shares.get(name), without.get(name))
+        ChosenColumn(shown(name), tuple(map(shown, levels.get(name, ()))), shares.get(name), without.get(name))
         for name in certificate.features or ()
     ]
     return sorted(found, key=lambda one: -(one.share or 0.0))

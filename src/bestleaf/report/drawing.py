@@ -94,16 +94,6 @@ class Scale(NamedTuple):
         return [round((first + place) * step, 10) for place in range(many)]
 
 
-class WholeScale(Scale):
-    """A linear scale of whole numbers."""
-
-    __slots__ = ()
-
-    def ticks(self, about: int = 5) -> list[float]:
-        """Return round whole numbers between the ends."""
-        return [tick for tick in super().ticks(about) if tick == round(tick)]
-
-
 class LogScale(Scale):
     """A logarithmic scale from values above 0 to places in a plot."""
 
@@ -147,7 +137,7 @@ def draw_path(certificate: Certificate) -> str | None:
     numbers = [one.size for one in sizes]
     low, high = _worth_showing(sizes, path.tolerance)
     y = Scale(low, high, HEIGHT - BOTTOM, TOP + ABOVE)
-    x = (LogScale if max(numbers) > SPREAD else WholeScale)(min(numbers), max(numbers), _beside(y) + 10, WIDTH - RIGHT)
+    x = (LogScale if max(numbers) > SPREAD else Scale)(min(numbers), max(numbers), _beside(y) + 10, WIDTH - RIGHT)
     judged = len(path.judges) > 1 and all(len(one.judges) == len(path.judges) for one in sizes)
     judges = path.judges if judged else ()
     middles = [(x(one) + x(other)) / 2 for one, other in pairwise(numbers)]

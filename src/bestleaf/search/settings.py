@@ -112,18 +112,6 @@ class Settings:
             return "rigorous"
         return "none" if self.bound in BOUNDS.values() else "conditional"
 
-    def next_growth(self, node: int, step: int, state: Any) -> int:
-        """Return the first round from `step` on at which the graph grows below a node."""
-        if self.growth is None:
-            return next_due(step, self.expansion or 0.0)
-        given: object = self.growth(step, node, state)
-        if given is None:
-            return UNLIMITED
-        if not isinstance(given, int | np.integer) or isinstance(given, bool) or given < step:
-            name = name_of(self.growth)
-            raise ValueError(f"growth {name} must return a round from {step} on, or None for never, got {shown(given)}")
-        return min(int(given), UNLIMITED)
-
     @property
     def own_test(self) -> Stopping | None:
         """The stopping test of the user's own, if there is one."""

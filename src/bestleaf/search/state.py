@@ -12,10 +12,10 @@ from bestleaf.engine.graph import GrowingGraph
 from bestleaf.engine.intervals import Knowledge
 from bestleaf.engine.kernels.backup import settle
 from bestleaf.engine.parts import check_parts, guarded
-from bestleaf.engine.records import EXACT, INNER, TEMPORARY, Decision
+from bestleaf.engine.records import EXACT, INNER, TEMPORARY, UNLIMITED, Decision
 from bestleaf.problems import Problem, State
 from bestleaf.search.budget import Budget
-from bestleaf.search.settings import Settings, checked_value
+from bestleaf.search.settings import Settings, checked_value, name_of, next_due
 
 A_VALUE = 250  # bytes of a value
 
@@ -183,7 +183,16 @@ class SearchState:
 
     def next_growth(self, root: int, step: int) -> int:
         """Return the first round from `step` on at which the graph grows below `root`."""
-        return self.settings.next_growth(root, step, self)
+        own = self.settings.growth
+        if own is None:
+            return next_due(step, self.settings.expansion or 0.0)
+        given: object = own(step, root, self)
+        if given is None:
+            return UNLIMITED
+        if not isinstance(given, int | np.integer) or isinstance(given, bool) or given < step:
+            said = f"growth {name_of(own)} must return a round from {step} on, or None for never"
+            raise ValueError(f"{said}, got {shown(given)}")
+        return min(int(given), UNLIMITED)
 
     def join(self, states: Iterable[State], budget: Budget) -> None:
         """Let states enter the graph, as far as they are not in it."""

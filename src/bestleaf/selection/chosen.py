@@ -60,7 +60,7 @@ def chosen(fit: Fit) -> record.Certificate:
         # The score of all columns in the folds that preferred them to all smaller sets is too high on average.
         claim = structs.replace(claim, all_columns=claim.score, difference_error=0.0)
     if split is not None and fit.budget.spent() != "interrupted":
-        sets = compared(features_of(found.path), found.path, space, data)
+        sets = compared(found.path.chosen.features, found.path, space, data)
         if fit.budget.spent() and data.groups is None:
             split = shortened(split, data, task, fit.seed)
         matching = matching_of(fit.digest.result())
@@ -156,14 +156,9 @@ def _record(
         bestleaf=bestleaf.__version__,
         reason=found.reason,
         cost=record.Cost(seconds=fit.budget.seconds),
-        features=features_of(found.path),
+        features=found.path.chosen.features,
         new_rows=claim,
         path=found.path,
         data=fit.about(objective, rows),
         told=record.Told(repeat=fit.repeat, notes=(*fit.notes, *notes)),
     )
-
-
-def features_of(path: record.Path) -> tuple[str, ...]:
-    """Return the columns of the size that was chosen."""
-    return next(row.features for row in path.rows if row.size == path.size)

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,11 +20,15 @@ from sklearn.utils.validation import check_X_y, validate_data
 from bestleaf.checks import listed, one_of, shown
 from bestleaf.columns import EncodedRows, encoder_for
 from bestleaf.columns.check import told_in_python
+from bestleaf.columns.encoder import OwnEncoder
 from bestleaf.columns.frames import check_target, dense, is_frame
 from bestleaf.features.data import columns_not_finite, task_of
 from bestleaf.features.neighbours import TASKS, NeighbourVotes
 from bestleaf.features.rows import checked_weights, group_numbers
 from bestleaf.scikit import Interval, InvalidParameterError, takes_missing
+
+if TYPE_CHECKING:
+    from bestleaf.selection.selector import BestLeafSelector
 
 METADATA = ("sample_weight", "groups")  # what `fit` takes in addition to X and y
 FeatureGroups = Sequence[Iterable[int | str]] | Mapping[str, Iterable[int | str]]  # features that enter together
@@ -65,7 +69,7 @@ class Data(NamedTuple):
         return sorted({owners[column] for column in columns})
 
 
-def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[str, ArrayLike | None]) -> Data:
+def checked_fit_data(selector: BestLeafSelector, X: Any, y: Any, metadata: Mapping[str, ArrayLike | None]) -> Data:
     """Return the data after the checks of scikit-learn and ours; an error about a column names it."""
     _check_numbers(selector)
     _check_together(selector)
@@ -93,15 +97,18 @@ def checked_fit_data(selector: BaseEstimator, X: Any, y: Any, metadata: Mapping[
         owners = broken if encoder is None else [encoder.owners_[column] for column in broken]
         which = listed(str(name) for name in names[owners])
         if encoder is None:
-            what = f"values (NaN) or infinity (inf), found in columns [{which}]; encode='auto' fills them, or drop them"
-            raise ValueError(f"Input X must not have missing {what}")
-        got = f"got some in columns [{which}]; impute='median' fills them"
+            what = f"values (NaN) or infinity (inf), found in columns [{which}]"
+            infinite = bool(np.isinf(X[:, broken]).any())
+            way = "replace infinite numbers" if infinite else "encode='auto' fills them, or drop them"
+            raise ValueError(f"Input X must not have missing {what}; {way}")
+        way = "its encoder must fill them" if isinstance(encoder, OwnEncoder) else "impute='median' fills them"
+        got = f"got some in columns [{which}]; {way}"
         raise ValueError(f"estimator must take missing values if they are kept, {got}")
     encoded = None if encoder is None or encoder.changes_nothing else encoded
     return Data(X, y, names, *_groups_and_weights(metadata, len(X)), encoded)
 
 
-def _names_of(selector: BaseEstimator) -> np.ndarray:
+def _names_of(selector: BestLeafSelector) -> np.ndarray:
     """Return the names of the features."""
     numbered = np.array([f"x{number}" for number in range(selector.n_features_in_)], object)
     return getattr(selector, "feature_names_in_", numbered)
@@ -109,6 +116,8 @@ def _names_of(selector: BaseEstimator) -> np.ndarray:
 
 def _check_labels(y: np.ndarray) -> None:
     """Refuse labels of different kinds, which cannot be sorted."""
+    if y.dtype.kind == "O" and (missing := sum(label is None or label != label for label in y.tolist())):
+        raise ValueError(f"y must have no missing values, got {missing:,} of {len(y):,} rows without one")
     if y.dtype.kind == "O" and len({isinstance(label, str) for label in y.tolist()}) > 1:
         raise ValueError("y must hold labels of one kind, got text and numbers")
 
@@ -129,8 +138,10 @@ def _check_numbers(given: BaseEstimator) -> None:
             raise InvalidParameterError(f"{name} must be a number, not a truth value, got {value}")
 
 
-def _check_together(selector: BaseEstimator) -> None:
-    """Refuse keywords that do not go with `choose`."""
+def _check_together(selector: BestLeafSelector) -> None:
+    """Refuse keywords that do not go with `choose`, and a list without folds."""
+    if isinstance(selector.cv, list | tuple) and not selector.cv:
+        raise ValueError(f"cv must give at least one split, got none from {selector.cv}")
     training = selector.choose == "training"
     for name in ("n_features_to_select", "holdout") if training else ("search",):
         if getattr(selector, name) is not None:

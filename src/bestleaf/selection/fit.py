@@ -8,12 +8,15 @@ from contextlib import contextmanager, nullcontext
 from copy import copy
 from numbers import Integral
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rich.console import Console
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from bestleaf.features.estimator import described
 from bestleaf.features.rows import fingerprint, groups_digest, weights_digest
@@ -25,12 +28,36 @@ from bestleaf.search.progress import ProgressLine
 from bestleaf.selection.data import Data
 from bestleaf.selection.space import Space
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # before scikit-learn 1.9
+if TYPE_CHECKING:
+    from bestleaf.selection.selector import BestLeafSelector
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands for the class of later versions; there are no callbacks."""
+    class SelectorBase:
+        """What a selector has from scikit-learn, whose classes have no types: mypy would take any attribute for one."""
+
+        n_features_in_: int
+        feature_names_in_: np.ndarray
+
+        def get_metadata_routing(self) -> MetadataRequest: ...  # noqa: D102
+        def get_params(self, deep: bool = True) -> dict[str, object]: ...  # noqa: D102
+        def set_params(self, **params: object) -> Self: ...  # noqa: D102
+        def get_support(self) -> np.ndarray: ...  # noqa: D102
+        def transform(self, X: ArrayLike) -> ArrayLike: ...  # noqa: D102
+        def _init_callback_context(self, *, max_subtasks: int | None) -> Any: ...
+        def _repr_html_inner(self) -> str: ...
+        def _repr_mimebundle_(self, **keywords: object) -> dict[str, str]: ...
+        def __getstate__(self) -> dict[str, object]: ...
+        def __sklearn_tags__(self) -> Tags: ...
+
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin
+    except ImportError:  # before scikit-learn 1.9
+
+        class CallbackSupportMixin:
+            """Stands for the class of later versions; there are no callbacks."""
+
+    class SelectorBase(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+        """The classes of scikit-learn that a selector is made of."""
 
 
 Note = dict[str, Any]  # an entry of `history_`
@@ -44,7 +71,7 @@ class Watch:
     or each time slice of the search.
     """
 
-    def __init__(self, selector: BaseEstimator, data: Data, budget: Budget) -> None:
+    def __init__(self, selector: BestLeafSelector, data: Data, budget: Budget) -> None:
         self.history: list[Note] = []
         self.stopped = False
         self._budget = budget
@@ -101,7 +128,7 @@ class Watch:
 class Fit(NamedTuple):
     """A selector with its data, and what it may take."""
 
-    selector: BaseEstimator
+    selector: BestLeafSelector
     data: Data
     space: Space
     digest: Future[str]  # the fingerprint of the data, which takes seconds with millions of rows
@@ -152,7 +179,7 @@ class Fit(NamedTuple):
 
 @contextmanager
 def begun(
-    selector: BaseEstimator, data: Data, space: Space, budget: Budget, interrupted: Callable[[], bool]
+    selector: BestLeafSelector, data: Data, space: Space, budget: Budget, interrupted: Callable[[], bool]
 ) -> Iterator[Fit]:
     """Open the memory, show the progress, and listen to Ctrl-C and to callbacks while columns are selected."""
     memory, watch = opened(selector.memory), Watch(selector, data, budget)
@@ -162,7 +189,7 @@ def begun(
         yield Fit(selector, data, space, digest, _seed(selector, memory, digest), budget, memory, watch)
 
 
-def _seed(selector: BaseEstimator, memory: Memory | None, digest: Future[str]) -> int:
+def _seed(selector: BestLeafSelector, memory: Memory | None, digest: Future[str]) -> int:
     """Return the seed given, or a random one; with a memory, that of the first such fit on these data."""
     given = selector.random_state
     if isinstance(given, Integral):
@@ -173,12 +200,12 @@ def _seed(selector: BaseEstimator, memory: Memory | None, digest: Future[str]) -
     return Answers(memory, digest.result()).seed(seed, asked_of(selector))
 
 
-def call_of(selector: BaseEstimator, seed: int) -> str:
+def call_of(selector: BestLeafSelector, seed: int) -> str:
     """Return the Python call that makes the selector again: the parameters that are not defaults, and the seed used."""
     again, given = copy(selector), {"random_state": seed, "memory": None, "verbose": 0}
     return described(again.set_params(**{name: given[name] for name in given.keys() & again.get_params(deep=False)}))
 
 
-def asked_of(selector: BaseEstimator) -> str:
+def asked_of(selector: BestLeafSelector) -> str:
     """Return in words what the answer depends on, beside the data and the seed."""
     return call_of(copy(selector).set_params(max_time=None, n_jobs=None), 0)

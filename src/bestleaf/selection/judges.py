@@ -37,7 +37,7 @@ class Judge(Protocol):
         """Return [sizes, new rows, outputs] for the first units of an order; sizes rise."""
 
 
-class Neighbours:
+class NeighbourMeans:
     """The mean target of the nearest training rows."""
 
     def __init__(self, neighbours: int = 5, *, scale: bool = True) -> None:
@@ -274,6 +274,8 @@ class Panel:
             if not (ours or (isinstance(one, BaseEstimator) and (is_classifier(one) or is_regressor(one)))):
                 raise TypeError(f"estimator must be a scikit-learn classifier or regressor, got {shown(one)}")
         real = task_for(data.y, given) == "regression"
+        if real and not _are_numbers(data.y):
+            raise ValueError(f"y must hold numbers for a regressor, got {shown(data.y[0])}")
         judges = [judge for one in given for judge in _judges(one, seed, decides=scoring == "accuracy")]
         name = ("r2" if real else "roc_auc") if scoring is None else scoring
         ranked = "roc_auc" if name == "roc_auc_ovr" else name
@@ -412,11 +414,18 @@ class Panel:
         return _mean_auc(outputs, part.new_y, part.weights)
 
 
+def _are_numbers(y: np.ndarray) -> bool:
+    try:
+        return y.dtype.kind not in "mM" and bool(np.isfinite(y.astype(np.float64)).all())
+    except (TypeError, ValueError):
+        return False
+
+
 def _judges(estimator: BaseEstimator, seed: int, *, decides: bool) -> list[Judge]:
     if estimator is None:
-        return [Neighbours(), Ridge(), Trees()]
+        return [NeighbourMeans(), Ridge(), Trees()]
     if isinstance(estimator, NeighbourVotes):
-        return [Neighbours(estimator.n_neighbors, scale=estimator.scale)]
+        return [NeighbourMeans(estimator.n_neighbors, scale=estimator.scale)]
     return [Fitted(estimator, seed, decides=decides)]
 
 

@@ -64,7 +64,7 @@ def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
     assert path is not None
     if claim.table is not None:
         _check_trials(claim, claim.table, again.labels)
-    answer = next(row for row in path.rows if row.size == path.size)
+    answer = path.chosen
     sets = [(answer, claim.judges)]
     if len(claim.judges) == 1 and answer != path.rows[-1]:  # of several judges only the mean is written
         sets.append((path.rows[-1], dict.fromkeys(claim.judges, claim.all_columns)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from msgspec import structs
@@ -36,6 +36,9 @@ from bestleaf.search.stages import Stage
 from bestleaf.selection.data import Data, votes_of
 from bestleaf.selection.fit import Fit
 from bestleaf.selection.views import ROOM, EvaluatedSubset, EvaluatedSubsets
+
+if TYPE_CHECKING:
+    from bestleaf.selection.selector import BestLeafSelector
 
 FEW_SUBSETS = 4096  # guarantee "auto" evaluates all subsets if there are at most this many
 MOST_IN_GRAPH = ROOM // 8_000  # subsets in a graph of all of them, which workers share; more are evaluated one by one
@@ -107,7 +110,7 @@ def lattice_of(fit: Fit) -> FeatureLattice:
     )
 
 
-def oracle_of(selector: BaseEstimator, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
+def oracle_of(selector: BestLeafSelector, data: Data, seed: int) -> KNNOracle | EstimatorOracle:
     """Return the oracle, which gives subsets their values on the rows given."""
     if isinstance(selector.estimator, list | tuple):
         got = f"a list of {len(selector.estimator)}"
@@ -138,14 +141,14 @@ def oracle_of(selector: BaseEstimator, data: Data, seed: int) -> KNNOracle | Est
     return votes.oracle(data.X, data.y, groups=data.groups, sample_weight=data.weights, n_jobs=n_jobs)
 
 
-def options_of(selector: BaseEstimator) -> SearchOptions:
+def options_of(selector: BestLeafSelector) -> SearchOptions:
     """Return the expert settings; all but `stopping` are checked by the search."""
     options = SearchOptions() if selector.search is None else selector.search
     one_of("stopping", options.stopping, STOPPINGS)
     return options
 
 
-def tolerance_of(selector: BaseEstimator) -> float | None:
+def tolerance_of(selector: BestLeafSelector) -> float | None:
     """Return how much value a smaller answer may cost on the rows given; None is epsilon."""
     if selector.parsimony is None:
         return None

@@ -6,14 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rich.console import Console
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
@@ -24,6 +23,7 @@ from bestleaf.columns import pandas_frame
 from bestleaf.columns.frames import selected_columns
 from bestleaf.features.estimator import fits_with_weights, fitted_to, routing_of
 from bestleaf.features.neighbours import NeighbourVotes
+from bestleaf.features.rows import fingerprint
 from bestleaf.features.scoring import chosen_score
 from bestleaf.memory import Memory
 from bestleaf.proof import record
@@ -32,7 +32,7 @@ from bestleaf.scikit import HasMethods, Interval, StrOptions, fit_context, outpu
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.selection.chosen import chosen
 from bestleaf.selection.data import METADATA, Data, FeatureGroups, checked_fit_data, warn
-from bestleaf.selection.fit import CallbackSupportMixin, Fit, asked_of, begun
+from bestleaf.selection.fit import Fit, SelectorBase, asked_of, begun
 from bestleaf.selection.searched import Searched, SearchOptions, searched
 from bestleaf.selection.space import Space
 from bestleaf.selection.views import Path, Scores, at_size, cv_results_of, early_end, ranking_of_path, ranking_of_scores
@@ -43,7 +43,7 @@ def _has_one_estimator(selector: BestLeafSelector) -> bool:
     return hasattr(selector.estimator, "predict")
 
 
-class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class BestLeafSelector(SelectorBase):
     """Select the columns that models need for new rows, with a score that holds on new rows.
 
     By default cross-validation decides. In each fold, orders of the columns are found on the training rows, and sets of
@@ -334,11 +334,13 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             other.__dict__.pop("estimator_", None)  # it is fitted when it is asked for
         return other
 
-    def __getattr__(self, name: str) -> Any:
-        """Say what an attribute needs that is not there."""
-        if name in ("predict", "score") and "estimator" in self.__dict__ and not _has_one_estimator(self):
-            raise AttributeError(f"{name} needs one estimator: BestLeafSelector(estimator=...)")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:  # for mypy an attribute that is not there would be one
+
+        def __getattr__(self, name: str) -> object:
+            """Say what an attribute needs that is not there."""
+            if name in ("predict", "score") and "estimator" in self.__dict__ and not _has_one_estimator(self):
+                raise AttributeError(f"{name} needs one estimator: BestLeafSelector(estimator=...)")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _tell(self) -> None:
         """Print the result if it is asked for, and warn if a budget ended the fit."""
@@ -460,3 +462,16 @@ class BestLeafSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Return what a notebook shows below the diagram of scikit-learn."""
         found = getattr(self, "certificate_", None)
         return "" if found is None else f'<div class="bestleaf-certificate">{found._repr_html_()}</div>'
+
+
+def rows_and_seed_of(selector: BestLeafSelector) -> tuple[Data, int]:
+    """Return the rows and the seed of the fit; refuse a selector that is not what it was in fit."""
+    check_is_fitted(selector)
+    data: Data | None = getattr(selector, "_data", None)
+    if data is None:
+        raise ValueError("selector must have the rows of its fit, which are not kept in a file: fit it again")
+    if fingerprint(data.X, data.y) != selector.certificate_.data.fingerprint:  # type: ignore[union-attr]
+        raise ValueError("X and y must stay as they were in fit, which did not copy them: they have changed since")
+    if asked_of(selector) != selector._asked:
+        raise ValueError("selector must have the parameters of its fit, got others: fit it again")
+    return data, selector._seed

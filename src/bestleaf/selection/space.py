@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from bestleaf.checks import did_you_mean, listed, shown
 from bestleaf.features.lattice import checked_groups
 from bestleaf.selection.data import Data, warn
+
+if TYPE_CHECKING:
+    from bestleaf.selection.selector import BestLeafSelector
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Space:
     categories: tuple[tuple[int, ...], ...] = ()  # the columns of X that are the levels of one category
 
     @classmethod
-    def of(cls, selector: BaseEstimator, data: Data) -> Space:
+    def of(cls, selector: BestLeafSelector, data: Data) -> Space:
         """Return what a selector may choose; constant columns are left out, with a warning."""
         include, exclude, groups = _choice_of(selector, data)
         owners = range(data.X.shape[1]) if data.encoded is None else data.encoded.encoder.owners_
@@ -87,7 +90,7 @@ class Space:
         return found, tuple(numbers)
 
 
-def _choice_of(selector: BaseEstimator, data: Data) -> tuple[list[int], list[int], list[list[int]]]:
+def _choice_of(selector: BestLeafSelector, data: Data) -> tuple[list[int], list[int], list[list[int]]]:
     """Return what a selector includes, excludes and groups, by columns of X; the columns of a feature enter together.
 
     This is the only place where features given by name or number become columns.

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from bestleaf.checks import listed, number, shown
 from bestleaf.columns import EncodedRows, pandas_frame
@@ -26,11 +25,10 @@ from bestleaf.proof.words_new_rows import (
 from bestleaf.scikit import takes_missing
 from bestleaf.selection.chosen import check_targets
 from bestleaf.selection.data import Data, task_for, warn
-from bestleaf.selection.fit import asked_of
 from bestleaf.selection.folds import kept_together, row_numbers
 from bestleaf.selection.judges import Panel
 from bestleaf.selection.new_rows import Split, compared, matching_of, on_test_rows
-from bestleaf.selection.selector import BestLeafSelector
+from bestleaf.selection.selector import BestLeafSelector, rows_and_seed_of
 from bestleaf.selection.space import Space
 from bestleaf.selection.views import Scores
 
@@ -117,16 +115,9 @@ def validate(
     """
     if not isinstance(selector, BestLeafSelector):
         raise TypeError(f"selector must be a BestLeafSelector, got {shown(selector)}")
-    check_is_fitted(selector)
     if delta is not None:
         number("delta", delta, "strictly between 0 and 1", 0.0, 1.0, open_ends=True)
-    seen: Data | None = getattr(selector, "_data", None)
-    if seen is None:
-        raise ValueError("selector must have the rows of its fit, which are not kept in a file: fit it again")
-    if fingerprint(seen.X, seen.y) != selector.certificate_.data.fingerprint:  # type: ignore[union-attr]
-        raise ValueError("X and y must stay as they were in fit, which did not copy them: they have changed since")
-    if asked_of(selector) != selector._asked:
-        raise ValueError("selector must have the parameters of its fit, got others: fit it again")
+    seen, seed = rows_and_seed_of(selector)
     new = _checked(selector, seen, X_test, y_test, {"groups": groups, "sample_weight": sample_weight})
     record, split = selector.certificate_, Split(np.arange(len(seen.y)), len(seen.y) + np.arange(len(new.y)))
     estimator = selector.estimator
@@ -140,11 +131,11 @@ def validate(
         _together(seen, new),
         split,
         space,
-        Panel.of(estimator, selector.scoring, seen, selector._seed),
+        Panel.of(estimator, selector.scoring, seen, seed),
         compared(record.features or (), record.path, space, seen),
         selector.delta if delta is None else float(delta),
         matching=matching_of(record.data.fingerprint),
-        seed=selector._seed,
+        seed=seed,
         how="given rows",
         fingerprint=fingerprint(new.X, new.y),
     )

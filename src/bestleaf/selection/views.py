@@ -103,7 +103,7 @@ class Scores(NamedTuple):
             interval, difference_interval = intervals_of(claim)
             return cls(claim.score, interval, claim.score - claim.all_columns, difference_interval)
         if path is not None:
-            row = next(row for row in path.rows if row.size == path.size)
+            row = path.chosen
             if path.asked and path.size == asked:
                 return cls(known(row.score), None, known(row.difference), None)
             return cls(np.nan, None, np.nan, None)  # of a set that they have chosen, the folds' score is too high

@@ -72,7 +72,7 @@ def compare(
     Parameters
     ----------
     table : Table
-        As `bestleaf.tables.load_table` or `bestleaf.tables.prepared` makes it.
+        As `bestleaf.tables.load_table` makes it.
     holdout : float, default=0.25
         Fraction of the rows that no method sees: the test rows.
     splits : int, default=1
@@ -88,6 +88,8 @@ def compare(
         Further keywords of `select_from_table`. What `include` and `exclude` name is included and excluded for all
         methods; other limits are those of bestleaf only.
     """
+    if not 0 < holdout < 1:
+        raise ValueError(f"holdout must be strictly between 0 and 1, got {holdout}")
     kept = len(table.X) - ceil(len(table.X) * holdout)
     if kept <= NEIGHBOURS:
         raise ValueError(f"the table must have at least {NEIGHBOURS + 1} rows beside the test rows, got {kept}")

@@ -104,9 +104,9 @@ def load_table(
 ) -> Table:
     """Return a table ready for a search, as the command line makes it.
 
-    The table is read, looked at by `check_table`, and encoded by `prepared`. Row numbers, other identifiers, columns
-    without a name or values, and rows without a target are left out. The notes of the table say what was found and what
-    was done; a possible leak is a warning, too.
+    The table is read, looked at by `check_table`, and encoded by `bestleaf.columns.TableEncoder`. Row numbers, other
+    identifiers, columns without a name or values, and rows without a target are left out. The notes of the table say
+    what was found and what was done; a possible leak is a warning, too.
 
     Parameters
     ----------
@@ -121,8 +121,13 @@ def load_table(
         How a file is read, as in `read_frame`.
     groups, weights : str, default=None
         Columns with the group and the weight of each row. They are no features.
-    impute, dates, task
-        As in `prepared`; missing values are filled with medians unless `impute` says another way.
+    impute : {"median", "mean", "most_frequent", "keep"} or None, default="median"
+        How missing values are filled; None refuses them. With "keep" they stay, for estimators that take them. In a
+        category they become a level of their own.
+    dates : {"parts", "number", "drop"}, default="parts"
+        What becomes of dates: their parts, the days since 1970, or nothing.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Regression needs numbers in the target.
 
     Examples
     --------
@@ -130,7 +135,7 @@ def load_table(
     >>> from bestleaf.tables import load_table
     >>> people = pd.DataFrame({"id": range(1, 61), "age": [20, 35, 50] * 20, "bought": [0, 1, 1, 0] * 15})
     >>> load_table(people, "bought").notes
-    ('id numbers the rows; left out of the search.',)
+    ('id numbers the rows; left out.',)
     """
     dropped, kept = columns_listed("drop", drop), columns_listed("keep", keep)
     markers = [missing] if isinstance(missing, str) else list(missing)
@@ -201,7 +206,9 @@ def with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[st
         return frame, []
     left = frame[known].reset_index(drop=True)
     left.attrs = frame.attrs
-    note = f"{counted(len(frame) - len(left), 'row')} without a value of {in_words(target)}; left out of the search."
+    note = (
+        f"{counted(len(frame) - len(left), 'row')} of {len(frame):,} without a value of {in_words(target)}; left out."
+    )
     return left, [note]
 
 
@@ -239,26 +246,9 @@ def prepared(
     task: str = "auto",
     read: dict[str, Read] | None = None,
 ) -> Table:
-    """Return a table ready for a search: categories and dates as numbers, missing values refused, filled or kept.
+    """Return a table ready for a search; with None for `impute` missing values are refused.
 
-    `bestleaf.columns.TableEncoder` says what becomes of each kind of column. Lists, dictionaries, bytes, and columns
-    with both numbers and text are refused.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Features and target.
-    target : str
-        Name of the target column.
-    impute : {None, "median", "mean", "most_frequent", "keep"}, default=None
-        How missing values are filled. None refuses them. With "keep" they stay, for estimators that take them. In a
-        category they become a level of their own.
-    dates : {"parts", "number", "drop"}, default="parts"
-        What becomes of dates: their parts, the days since 1970, or nothing.
-    task : {"auto", "classification", "regression"}, default="auto"
-        Regression needs numbers in the target.
-    read : dict, default=None
-        What `TableCheck.read` says of the columns, if they were looked at already.
+    `read` is what `TableCheck.read` says of the columns, if they were looked at already.
     """
     check_target_name(frame, target)
     if len(frame.columns) < 2:

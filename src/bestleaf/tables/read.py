@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import bz2
 import csv
-import errno
 import gzip
 import io
 import lzma
 import os
 import re
-import stat
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
@@ -23,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.checks import cut, listed, shown
+from bestleaf.proof.text import all_shown, first_of
 from bestleaf.scikit import arff
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
@@ -34,8 +33,9 @@ BROKEN = (
     *(ValueError, OSError, EOFError, KeyError, TypeError, MemoryError, OverflowError, lzma.LZMAError, zlib.error),
     *(IndexError, csv.Error),
 )
-COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by ending
+COMPRESSED: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by ending
 CODE = rb'(?:^|[,;|\t\n ])"?0\d+"?[,;|\t\r\n ]'  # a number with zeros in front, as a cell of a text
+SOME_ROWS, NAMED = 10_000, 6  # rows in which texts that became missing values are looked for; columns that are named
 BLOCK = 2**24  # bytes that are searched for codes at a time
 
 
@@ -54,18 +54,16 @@ def read_frame(
     missing : list of str, default=()
         Cells with one of these texts have no value, such as "?"; so have empty cells and those with NA, NaN or null.
     encoding : str, default=None
-        Encoding of a file of text, such as "latin-1" or "cp1252"; None is UTF-8.
+        Encoding of a file of text, such as "cp1252"; None is UTF-8.
     header : bool, default=True
         Whether the first line has the names of the columns; if not, they are called "column 1" and so on.
     """
     path, markers = Path(path), checked_markers(missing)
-    named, there = cut(str(path), 150), os.path.isfile(path)  # False also for a name that is too long
-    if not there and os.path.exists(path):
+    named = cut(str(path), 150)
+    if not os.path.isfile(path):  # also if the name is too long
         raise FileNotFoundError(_no_file(path, named))
     kind = _kind_of_file(path)
     _check_settings(path, kind, encoding, header)
-    if not there:
-        raise FileNotFoundError(_no_file(path, named))
     try:
         if kind in SEPARATED:
             frame = _read_text(path, SEPARATED[kind], encoding or USUAL, markers, header)
@@ -118,7 +116,7 @@ def _check_settings(path: Path, kind: str, encoding: str | None, header: bool) -
         try:
             "".encode(encoding)
         except (LookupError, TypeError, ValueError):
-            known = "a text encoding that Python knows, such as utf-8, latin-1 or cp1252"
+            known = "a text encoding that Python knows, such as utf-8 or cp1252"
             raise ValueError(f"encoding must be {known}, got {shown(encoding)}") from None
     for name, given, usual in (("encoding", encoding, None), ("header", header, True)):
         if kind not in SEPARATED and given != usual:
@@ -129,14 +127,10 @@ def _check_settings(path: Path, kind: str, encoding: str | None, header: bool) -
 
 def _no_file(path: Path, named: str) -> str:
     """Return why a path is no file that can be read."""
-    try:
-        folder = stat.S_ISDIR(os.stat(path).st_mode)
-    except (OSError, ValueError) as error:
-        if getattr(error, "errno", None) == errno.ELOOP:
-            return f"{named} is a link that leads back to itself"
-        return f"{named} is a link that leads to no file" if os.path.islink(path) else f"there is no file {named}"
-    what = "is a folder, not a file" if folder else "is no ordinary file but a pipe or a device"
-    return f"{named} {what}" if folder else f"{named} {what}; write its content into a file first"
+    if not os.path.exists(path):
+        return f"there is no file {named}"
+    what = "a folder, not a file" if os.path.isdir(path) else "no ordinary file but a pipe or a device"
+    return f"{named} is {what}{'' if os.path.isdir(path) else '; write its content into a file first'}"
 
 
 def _not_text(path: Path, encoding: str | None) -> str:
@@ -144,7 +138,7 @@ def _not_text(path: Path, encoding: str | None) -> str:
     if encoding is not None:
         return f"it is not text in {encoding}"
     with _opened(path) as file:
-        likely = "'utf-16'" if file.read(2) in UTF_16 else "'cp1252' or encoding='latin-1'"
+        likely = "'utf-16'" if file.read(2) in UTF_16 else "'cp1252'"  # latin-1 has the same letters, and no euro sign
     return f"it is not text in UTF-8; encoding={likely} may be right"
 
 
@@ -170,13 +164,32 @@ def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header
         "header": 0 if header else None,
     }
     frame = _separated(path, names, **how)
+    notes: list[str] = []
     if separator != usual and frame.shape[1] > 1:
-        note = f"the file is separated by {SEPARATORS[separator]}"
-        if separator != "," and any(_has_decimal_commas(column) for _, column in frame.items()):
-            frame = _separated(path, names, **how, decimal=",")
-            note += " and its numbers have decimal commas"
-        frame.attrs["notes"] = (note,)
+        notes.append(f"the file is separated by {SEPARATORS[separator]}")
+        commas = [] if separator == "," else [name for name, one in frame.items() if _has_decimal_commas(one)]
+        frame[commas] = frame[commas].apply(lambda column: column.str.replace(",", ".").astype(np.float64))
+        if commas:
+            notes[0] += f"; decimal commas in {first_of(all_shown(tuple(commas)), NAMED)}"
+    notes += _read_as_missing(frame, path, names, how)
+    if notes:
+        frame.attrs["notes"] = tuple(notes)
     return _with_codes(frame, path, names, head, how)
+
+
+def _read_as_missing(frame: pd.DataFrame, path: Path, names: list[str], how: dict[str, Any]) -> list[str]:
+    """Return as a line which texts, such as "n/a", became missing values without being asked for."""
+    if not (gaps := np.flatnonzero(frame.isna().any(axis=0).to_numpy()).tolist()):
+        return []
+    as_they_are = {"dtype": str, "keep_default_na": False, "usecols": gaps, "nrows": SOME_ROWS}
+    found: dict[str, list[str]] = {}
+    for place, (_, texts) in zip(gaps, _separated(path, names, **{**how, **as_they_are}).items(), strict=True):
+        missing = frame.iloc[: len(texts), place].isna().to_numpy() & texts.notna().to_numpy()
+        for text in dict.fromkeys(texts[missing].str.strip()):
+            found.setdefault(text, []).append(names[place])
+    found.pop("", None)
+    told = [f"{shown(text)} in {first_of(all_shown(tuple(some)), NAMED)}" for text, some in found.items()]
+    return [f"Read as missing: {'; '.join(told)}."] if told else []
 
 
 def _with_codes(
@@ -215,10 +228,10 @@ def _separator(head: list[str], usual: str, header: bool) -> str:
     return max(plain, key=agreement, default=usual)
 
 
-def _separated(path: Path, names: list[str], **how: Any) -> pd.DataFrame:
+def _separated(path: Path, names: list[str], **how: object) -> pd.DataFrame:
     """Return the table. By default pandas would rename columns of the same name and cut long rows."""
     # Spaces after a separator belong to no value: a quoted cell, a number or a marker may follow.
-    settings: dict[str, Any] = {**how, "skipinitialspace": True, "low_memory": False, "index_col": False}
+    settings: dict[str, object] = {**how, "skipinitialspace": True, "low_memory": False, "index_col": False}
     with _opened(path) as file, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 from msgspec.structs import replace
-from sklearn import ensemble, linear_model, neighbors
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-import bestleaf
 from bestleaf.checks import listed, shown
 from bestleaf.columns.check import columns_named
 from bestleaf.features.data import task_of
 from bestleaf.features.rows import column_checksums
 from bestleaf.proof import record
-from bestleaf.proof.words import objective_in_words
 from bestleaf.selection.data import votes_of
 from bestleaf.selection.selector import BestLeafSelector
 from bestleaf.tables.load import RowData, Table
 from bestleaf.tables.models import named_estimator
+from bestleaf.tables.peers import Setting
 
 
 @dataclass(frozen=True)
@@ -41,37 +36,6 @@ class TableSelection:
         """The record of the selection."""
         return self.selector.certificate_
 
-    @property
-    def left_out(self) -> list[str]:
-        """Columns of the file that were not searched: identifiers and the like, and what cannot become numbers."""
-        return [*self.table.left_out, *self.table.encoder.left_out_]
-
-    def result(self) -> dict[str, object]:
-        """Return the result in plain numbers and words."""
-        found, selector = self.certificate, self.selector
-        path = [] if found.path is None else found.path.rows
-        return {
-            "features": self.features,
-            "score": selector.score_,
-            "score_interval": _pair(selector.score_interval_),
-            "difference": getattr(selector, "difference_", None),
-            "difference_interval": _pair(getattr(selector, "difference_interval_", None)),
-            "objective": None if found.data is None else objective_in_words(found.data),
-            "reason": found.reason,
-            "settled": found.settled,
-            "seconds": found.cost.seconds,
-            "claims": list(found.claims),
-            "not_claimed": list(found.not_claimed),
-            "path": [{"size": row.size, "features": row.features, "difference": row.difference} for row in path],
-            "notes": list(self.table.notes),
-            "left_out": self.left_out,
-            "version": bestleaf.__version__,
-        }
-
-    def to_json(self) -> str:
-        """Return the result as JSON."""
-        return json.dumps(self.result(), indent=1, allow_nan=False) + "\n"
-
     def reduced(self, *, safe: bool = False) -> pd.DataFrame:
         """Return the table as it was read, with only the selected columns and the target.
 
@@ -84,10 +48,6 @@ class TableSelection:
 def _no_formula(cell: object) -> object:
     """Return a cell; a text that a spreadsheet would run has a ' before it."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
-
-
-def _pair(interval: tuple[float, float] | None) -> list[float] | None:
-    return None if interval is None else [float(end) for end in interval]
 
 
 def select_from_table(
@@ -106,7 +66,7 @@ def select_from_table(
     Parameters
     ----------
     table : Table
-        As `bestleaf.tables.load_table` makes it, or `bestleaf.tables.prepared`.
+        As `bestleaf.tables.load_table` makes it.
     estimator : estimator, str or list of estimators, default=None
         As in `BestLeafSelector`. A name stands for an estimator with settings that suit most tables: "neighbours",
         "linear", "logistic", "ridge", "svm", "forest", "boosting", or "lightgbm", "xgboost" and "catboost" where these
@@ -165,21 +125,7 @@ def model_of(estimator: Any, y: pd.Series, task: str) -> Any:
         return named_estimator(estimator, task)
     if estimator is not None or task == looks:
         return estimator
-    return [make_pipeline(StandardScaler(), one) if scaled else one for one, scaled in _PANELS[task]]
-
-
-_PANELS = {  # for targets that look like the other task
-    "classification": (
-        (neighbors.KNeighborsClassifier(), True),
-        (linear_model.RidgeClassifier(), True),
-        (ensemble.ExtraTreesClassifier(60, min_samples_leaf=2, random_state=0), False),
-    ),
-    "regression": (
-        (neighbors.KNeighborsRegressor(), True),
-        (linear_model.Ridge(), True),
-        (ensemble.ExtraTreesRegressor(60, min_samples_leaf=2, random_state=0), False),
-    ),
-}
+    return [Setting(task).model, *(named_estimator(name, task) for name in ("ridge", "forest"))]
 
 
 def folds_for(estimator: BaseEstimator, cv: Any, metadata: RowData) -> Any:

@@ -117,7 +117,7 @@ def propose(world):
                 return Decision(BAD_RULE, root, -1, -1, gap)
             best = world.best
             # With the sound test the last gap holds for all leaves; otherwise the largest gap on the way counts.
-            gap = world.gap if world.sound == 1 and nodes[0].adversarial == 0 else max(gap, world.gap)
+            gap = world.gap if world.sound == 1 else max(gap, world.gap)
             if solved == 0:
                 break
             if nothing_to_compare(root, world):

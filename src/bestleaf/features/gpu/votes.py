@@ -12,6 +12,7 @@ import numpy as np
 
 from bestleaf.features.gpu.device import cuda, failures_told
 
+OnGpu = Any  # arrays and kernels of CuPy, which has no types
 GROUP = 8  # references that a thread looks at together
 BUFFER = 2 * GROUP  # references that a thread holds back at most
 MANY = 8000  # references; with more, most of them are no candidates for any query of a warp
@@ -50,7 +51,7 @@ class PaddedSubsets(NamedTuple):
         return cls(features, sizes)
 
 
-class Shape(NamedTuple):
+class BlockShape(NamedTuple):
     """How many threads a block has, and how many references a tile."""
 
     threads: int
@@ -65,7 +66,7 @@ class Shape(NamedTuple):
         return -(-queries // self.threads)
 
 
-SHAPES = tuple(Shape(*one) for one in ((256, 256), (320, 320), (128, 256), (64, 64), (32, 32), (32, GROUP)))
+SHAPES = tuple(BlockShape(*one) for one in ((256, 256), (320, 320), (128, 256), (64, 64), (32, 32), (32, GROUP)))
 
 
 @cache
@@ -74,7 +75,7 @@ def shared_memory() -> int:
     return int(cuda().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 
-def shape_for(widest: int, queries: int) -> Shape | None:
+def shape_for(widest: int, queries: int) -> BlockShape | None:
     """Return the first shape that leaves few threads without a query; None if no block can hold a subset so wide."""
     fitting = [shape for shape in SHAPES if shape.shared(widest) <= shared_memory()]
     idle = {shape: shape.blocks(queries) * shape.threads - queries for shape in fitting}
@@ -85,7 +86,7 @@ def shape_for(widest: int, queries: int) -> Shape | None:
 
 @cache
 def compiled(
-    shape: Shape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]
+    shape: BlockShape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]
 ) -> ModuleType:
     """Return the module of the kernels with these constants; CuPy keeps it on disk."""
     given = {"K": neighbours, "GROUP": GROUP, "BUFFER": BUFFER, "ROUNDED": rounded, "SETTLERS": SETTLERS, **dict(about)}
@@ -150,7 +151,7 @@ class CudaVotes:
             return self._ranked(len(subsets.sizes), self._launches(subsets, queries), truth, half=half)
 
     def _ranked(
-        self, many: int, launches: Iterable[tuple[np.ndarray, Any]], truth: np.ndarray, *, half: bool
+        self, many: int, launches: Iterable[tuple[np.ndarray, OnGpu]], truth: np.ndarray, *, half: bool
     ) -> np.ndarray:
         """Return twice the number of pairs in the right order, from places of subsets and their sums."""
         cupy, real = self._cupy, dict(self._about)["REAL"]
@@ -165,7 +166,7 @@ class CudaVotes:
             found[places] = counts.get()
         return found
 
-    def _plain_kernel(self, name: str) -> Any:
+    def _plain_kernel(self, name: str) -> OnGpu:
         """Return a kernel that does not depend on the shape of blocks and the size of subsets."""
         return compiled(SHAPES[0], 0, self.neighbours, False, self._about).get_function(name)
 
@@ -175,7 +176,7 @@ class CudaVotes:
         # Of one launch; a grid has at most 65,535 blocks in this direction.
         return min(2**15, max(1, 2**28 // (4 * len(queries) * self.outputs)))
 
-    def _launches(self, subsets: PaddedSubsets, queries: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+    def _launches(self, subsets: PaddedSubsets, queries: np.ndarray) -> Iterator[tuple[np.ndarray, OnGpu]]:
         """Yield the places of some subsets, those of one size together, and their sums as an array on the GPU."""
         cupy, at_once = self._cupy, self._at_once(queries)
         asked, every = cupy.asarray(queries.astype(np.int32)), cupy.asarray(subsets.features).astype(np.int32)
@@ -188,7 +189,7 @@ class CudaVotes:
                 listed = cupy.ascontiguousarray(every[cupy.asarray(places)][:, : int(sizes.max())])
                 yield places, self._launched(listed, sizes, kind if own else 0, asked)
 
-    def _launched(self, listed: Any, sizes: np.ndarray, size: int, queries: Any) -> Any:
+    def _launched(self, listed: OnGpu, sizes: np.ndarray, size: int, queries: OnGpu) -> OnGpu:
         """Return the sums [subsets, queries, outputs] of subsets given as padded lists of features.
 
         `size` is that of all of them if they have a kernel of their own; otherwise it is 0.

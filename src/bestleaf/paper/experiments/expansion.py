@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -30,7 +28,7 @@ LINES = {
 }
 
 
-def measured(problem: ScoreLattice, *, seed: int, **settings: Any) -> Row:
+def measured(problem: ScoreLattice, *, seed: int, **settings: object) -> Row:
     """Return what one run of a point measures."""
     found = best_arm(problem, seed=seed, **settings)
     cost = {"samples": found.samples, "seconds": found.seconds, "growths": found.growths}

@@ -6,7 +6,6 @@ Scores (-0.3, 0, 0.03, 0.3, 0.4, 0.5), leaves are the subsets of size 3, epsilon
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import pandas as pd
 
@@ -44,7 +43,7 @@ LINES = {
 }
 
 
-def measured(problem: Problem, *, seed: int, **settings: Any) -> Row:
+def measured(problem: Problem, *, seed: int, **settings: object) -> Row:
     """Return what one run of a line measures."""
     found = best_arm(problem, seed=seed, **settings)
     arm = int(found.answer[-1][0] if isinstance(problem, Unrolled) else found.answer[0])
