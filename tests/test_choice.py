@@ -20,7 +20,7 @@ from bestleaf.memory import Answers, Memory
 from bestleaf.search.budget import Budget, deferred_interrupt
 from bestleaf.search.executors import Joblib
 from bestleaf.selection import tasks
-from bestleaf.selection.choice import Rule, choose, sizes_of
+from bestleaf.selection.choice import SizeRule, choose, sizes_of
 from bestleaf.selection.data import Data
 from bestleaf.selection.judges import Panel
 from test_orders import made, space_of
@@ -87,7 +87,7 @@ def test_any_budget_gives_an_answer_that_its_own_curve_stands_for(estimator, row
 def test_any_curve_is_decided_within_the_tolerance_and_by_no_larger_size_than_needed():
     rng = np.random.default_rng(0)
     sizes = (1, 2, 3, 4, 5, 6, 8, 10, 13, 20)
-    rule = Rule(sizes, 20)
+    rule = SizeRule(sizes, 20)
     for _ in range(2000):
         rising = np.cumsum(rng.exponential(10.0 ** rng.uniform(-4, -1), (3, 10)), axis=1)
         curve = rule.smoothed(rising - rising[:, -1:] + rng.normal(0, 10.0 ** rng.uniform(-4, -1), (3, 10)))
@@ -277,13 +277,13 @@ def test_sizes_are_dense_where_they_are_small():
 
 def test_the_rule_takes_the_smallest_size_that_no_judge_minds():
     sizes = (1, 2, 3, 4)
-    assert Rule(sizes, 4).size(np.array([[0.02, 0.0, 0.0, 0], [-0.03, -0.002, 0.0, 0]])) == 1
-    assert Rule(sizes, 2).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 1  # the limit
-    assert Rule(sizes, 4, parsimony=0.2).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 0
+    assert SizeRule(sizes, 4).size(np.array([[0.02, 0.0, 0.0, 0], [-0.03, -0.002, 0.0, 0]])) == 1
+    assert SizeRule(sizes, 2).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 1  # the limit
+    assert SizeRule(sizes, 4, parsimony=0.2).size(np.array([[-0.2, -0.1, 0.0, 0]])) == 0
 
 
 def test_far_worse_sizes_say_nothing_about_their_neighbours():
-    found = Rule((1, 2, 3, 4, 5), 5).smoothed(np.array([[-0.4, -0.3, 0.011, 0.009, 0.0]]))
+    found = SizeRule((1, 2, 3, 4, 5), 5).smoothed(np.array([[-0.4, -0.3, 0.011, 0.009, 0.0]]))
     np.testing.assert_allclose(found[0, 2:], [0.01, 0.01, 0.0], atol=0.004)
 
 

@@ -47,7 +47,7 @@ def kernels_run(tmp_path_factory):
         votes.compiled.cache_clear()
         for module in (device, votes):
             patch.setattr(module, "cuda", lambda: stands_in)
-        patch.setattr(votes, "SHAPES", (votes.Shape(32, 32), votes.Shape(32, 8)))
+        patch.setattr(votes, "SHAPES", (votes.BlockShape(32, 32), votes.BlockShape(32, 8)))
         patch.setattr(votes, "UNROLLED", 0)  # one kernel for all sizes takes less time to compile
         patch.setattr(votes, "SETTLERS", 32)
         patch.setattr(votes, "SETTLED_AT_ONCE", 1)

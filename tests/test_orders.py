@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from bestleaf.features.kernels import forest
 from bestleaf.selection.data import Data
 from bestleaf.selection.folds import Fold
-from bestleaf.selection.judges import Neighbours, Panel, Trees
+from bestleaf.selection.judges import NeighbourMeans, Panel, Trees
 from bestleaf.selection.judges import Ridge as RidgeJudge
 from bestleaf.selection.orders import elimination, forward, pooled
 from bestleaf.selection.space import Space
@@ -144,7 +144,7 @@ def test_the_forest_is_that_of_plain_python(classes, chance):
     codes, new = (rng.integers(0, 9, (5, rows)).astype(np.uint8) for rows in (40, 11))
     targets = rng.integers(0, classes if classes > 1 else 100, 40)
     scratch = forest.Scratch.of(40, 11, classes, 5)._replace(shuffled=np.empty(5, np.int64))
-    table, shape = forest.Table(codes, np.arange(5), targets, new), forest.Shape(classes, 3, 2, 5, chance)
+    table, shape = forest.GrowingRows(codes, np.arange(5), targets, new), forest.TreeShape(classes, 3, 2, 5, chance)
     importance, out = np.zeros(5), np.zeros((11, classes))
     for some in ((0, 3), (3, 7)):  # in two batches
         forest.grow(table, shape, scratch, 17, some, importance, out)
@@ -155,7 +155,7 @@ def test_the_forest_is_that_of_plain_python(classes, chance):
 
 def test_votes_are_those_of_scikit_learn():
     part = part_of(made(classes=3))
-    found = Neighbours(5).outputs(part, [4, 2, 7], [1, 3], bool)
+    found = NeighbourMeans(5).outputs(part, [4, 2, 7], [1, 3], bool)
     for outputs, units in zip(found, ([4], [4, 2, 7]), strict=True):
         model = KNeighborsClassifier(5).fit(part.known[:, units], part.y)
         np.testing.assert_allclose(outputs, model.predict_proba(part.new[:, units]))

@@ -38,7 +38,7 @@ from bestleaf.scikit import check_feature_names_in, takes_missing
 AUTO, KEEP = "auto", "keep"
 FILLED = ("median", "mean", "most_frequent")
 DATES = ("parts", "number", "drop")
-IN_FOLDS = "; in cross-validation that of the training rows of each fold"  # where a filling comes from
+IN_FOLDS = " of the training rows"  # where a filling comes from
 FEW_LINES = 6  # more columns that are just categories, or numbers written as text, are told in one line
 
 

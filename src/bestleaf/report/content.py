@@ -56,7 +56,7 @@ class Size(NamedTuple):
     names: str
 
 
-class Column(NamedTuple):
+class ChosenColumn(NamedTuple):
     """A chosen column: its levels, how often the folds chose it, and the training value without it."""
 
     name: str
@@ -196,7 +196,7 @@ def sizes_of(path: Path) -> list[Size]:
     return found
 
 
-def columns_of(certificate: Certificate) -> list[Column]:
+def columns_of(certificate: Certificate) -> list[ChosenColumn]:
     """Return the chosen columns, those first that the folds chose most often."""
     data, told = certificate.data, certificate.told
     levels = {} if data is None or data.encoding is None else data.encoding.levels
@@ -207,7 +207,7 @@ def columns_of(certificate: Certificate) -> list[Column]:
         else {data.names[feature]: value for unit, value in told.without.items() for feature in data.units[int(unit)]}
     )
     found = [
-        Column(shown(name), tuple(map(shown, levels.get(name, ()))), shares.get(name), without.get(name))
+        ChosenColumn(shown(name), tuple(map(shown, levels.get(name, ()))), shares.get(name), without.get(name))
         for name in certificate.features or ()
     ]
     return sorted(found, key=lambda one: -(one.share or 0.0))

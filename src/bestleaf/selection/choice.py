@@ -47,7 +47,7 @@ def sizes_of(least: int, limit: int, every: int, asked: int | None = None) -> tu
     return (*sorted(some), every)
 
 
-class Rule(NamedTuple):
+class SizeRule(NamedTuple):
     """How curves decide about a size."""
 
     sizes: tuple[int, ...]  # that were scored; the last one is that of all units
@@ -116,7 +116,7 @@ class Chosen(NamedTuple):
 class Curves:
     """What is known of the folds that are finished, by order of columns."""
 
-    rule: Rule
+    rule: SizeRule
     folds: list[Fold]
     fewest: int  # elimination takes part once it has finished so many folds, those of the first round
     by_order: dict[str, list[Scored]] = field(default_factory=lambda: {name: [] for name in ORDERS})
@@ -187,7 +187,7 @@ def choose(
     planned = [fold for some in rounds for fold in some]
     many = 1 + 2 * len(planned) + (ring.tasks if ring else 0)
     run = Run(plan, memory if panel.has_name else None, workers, many, tell)
-    curves = Curves(Rule(sizes, own.limit, parsimony, n_features), planned, len(rounds[0]) if rounds else 1)
+    curves = Curves(SizeRule(sizes, own.limit, parsimony, n_features), planned, len(rounds[0]) if rounds else 1)
     workers.until(lambda: run.over)
     with workers:
         honest = _work(run, curves, rounds, ring, in_units=not panel.in_thousandths)

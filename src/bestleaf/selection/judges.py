@@ -37,7 +37,7 @@ class Judge(Protocol):
         """Return [sizes, new rows, outputs] for the first units of an order; sizes rise."""
 
 
-class Neighbours:
+class NeighbourMeans:
     """The mean target of the nearest training rows."""
 
     def __init__(self, neighbours: int = 5, *, scale: bool = True) -> None:
@@ -423,9 +423,9 @@ def _are_numbers(y: np.ndarray) -> bool:
 
 def _judges(estimator: BaseEstimator, seed: int, *, decides: bool) -> list[Judge]:
     if estimator is None:
-        return [Neighbours(), Ridge(), Trees()]
+        return [NeighbourMeans(), Ridge(), Trees()]
     if isinstance(estimator, NeighbourVotes):
-        return [Neighbours(estimator.n_neighbors, scale=estimator.scale)]
+        return [NeighbourMeans(estimator.n_neighbors, scale=estimator.scale)]
     return [Fitted(estimator, seed, decides=decides)]
 
 

@@ -20,7 +20,7 @@ from bestleaf.selection.orders import ORDERS, pooled
 from bestleaf.selection.tasks import Plan, Run, Scored, Task
 
 if TYPE_CHECKING:
-    from bestleaf.selection.choice import Rule
+    from bestleaf.selection.choice import SizeRule
 
 
 class Ring(NamedTuple):
@@ -54,7 +54,7 @@ class Ring(NamedTuple):
         """The number of tasks that it takes."""
         return (2 if self.shared else 3) * len(self.folds)
 
-    def score(self, run: Run, rule: Rule, known: Sequence[tuple[Scored, ...]]) -> NewRowsClaim | None:
+    def score(self, run: Run, rule: SizeRule, known: Sequence[tuple[Scored, ...]]) -> NewRowsClaim | None:
         """Return the honest score; None if time is over. `known` has what was found on each shared fold, by order."""
         many, thin = len(self.folds), rule._replace(sizes=self.plan.thin)
         inner = list(run.results([self.without(number) for number in range(many)]))

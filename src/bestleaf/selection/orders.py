@@ -41,13 +41,13 @@ class Forest:
         of_units = [self.part.numbers_of[unit] for unit in units]
         used = np.concatenate(of_units)
         new_codes = self.new_codes if predict else self.new_codes[:, :0]
-        table = forest.Table(self.codes, used, self.targets, new_codes)
+        table = forest.GrowingRows(self.codes, used, self.targets, new_codes)
         rows = new_codes.shape[1]
         scratch = self.scratch._replace(shuffled=np.empty(len(used), np.int64), new_row=self.scratch.new_row[:rows])
         outputs = self.part.targets.shape[1]
         # What the best of so many cuts through noise hardly ever exceeds, in variances; predictions do not ask for it.
         chance = 0.0 if predict else 1.0 + 2.0 * float(np.log(tried))
-        shape = forest.Shape(outputs, tried, 2, self.depth, chance)  # two rows in a leaf at least
+        shape = forest.TreeShape(outputs, tried, 2, self.depth, chance)  # two rows in a leaf at least
         importance, out = np.zeros(len(used)), np.zeros((rows, outputs))
         # Codes that a forest looks at between two looks at the clock: about a tenth of a second.
         at_once = max(1, int(1e8 / (len(self.targets) * min(tried, len(used)) * self.depth)))

@@ -134,7 +134,7 @@ def load_table(
     >>> from bestleaf.tables import load_table
     >>> people = pd.DataFrame({"id": range(1, 61), "age": [20, 35, 50] * 20, "bought": [0, 1, 1, 0] * 15})
     >>> load_table(people, "bought").notes
-    ('id numbers the rows; left out of the search.',)
+    ('id numbers the rows; left out.',)
     """
     dropped, kept = columns_listed("drop", drop), columns_listed("keep", keep)
     markers = [missing] if isinstance(missing, str) else list(missing)
@@ -205,7 +205,9 @@ def with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[st
         return frame, []
     left = frame[known].reset_index(drop=True)
     left.attrs = frame.attrs
-    note = f"{counted(len(frame) - len(left), 'row')} without a value of {in_words(target)}; left out of the search."
+    note = (
+        f"{counted(len(frame) - len(left), 'row')} of {len(frame):,} without a value of {in_words(target)}; left out."
+    )
     return left, [note]
 
 

@@ -51,7 +51,7 @@ class PaddedSubsets(NamedTuple):
         return cls(features, sizes)
 
 
-class Shape(NamedTuple):
+class BlockShape(NamedTuple):
     """How many threads a block has, and how many references a tile."""
 
     threads: int
@@ -66,7 +66,7 @@ class Shape(NamedTuple):
         return -(-queries // self.threads)
 
 
-SHAPES = tuple(Shape(*one) for one in ((256, 256), (320, 320), (128, 256), (64, 64), (32, 32), (32, GROUP)))
+SHAPES = tuple(BlockShape(*one) for one in ((256, 256), (320, 320), (128, 256), (64, 64), (32, 32), (32, GROUP)))
 
 
 @cache
@@ -75,7 +75,7 @@ def shared_memory() -> int:
     return int(cuda().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 
-def shape_for(widest: int, queries: int) -> Shape | None:
+def shape_for(widest: int, queries: int) -> BlockShape | None:
     """Return the first shape that leaves few threads without a query; None if no block can hold a subset so wide."""
     fitting = [shape for shape in SHAPES if shape.shared(widest) <= shared_memory()]
     idle = {shape: shape.blocks(queries) * shape.threads - queries for shape in fitting}
@@ -86,7 +86,7 @@ def shape_for(widest: int, queries: int) -> Shape | None:
 
 @cache
 def compiled(
-    shape: Shape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]
+    shape: BlockShape, size: int, neighbours: int, rounded: bool, about: tuple[tuple[str, bool], ...]
 ) -> ModuleType:
     """Return the module of the kernels with these constants; CuPy keeps it on disk."""
     given = {"K": neighbours, "GROUP": GROUP, "BUFFER": BUFFER, "ROUNDED": rounded, "SETTLERS": SETTLERS, **dict(about)}

@@ -15,7 +15,7 @@ import numpy as np
 from bestleaf.engine.compile import helper, inlined, kernel
 
 
-class Table(NamedTuple):
+class GrowingRows(NamedTuple):
     """Rows to grow trees on, and rows to predict."""
 
     codes: np.ndarray  # uint8 [columns, rows]
@@ -24,7 +24,7 @@ class Table(NamedTuple):
     new: np.ndarray  # uint8 [columns, rows to predict]
 
 
-class Shape(NamedTuple):
+class TreeShape(NamedTuple):
     """What trees look like."""
 
     classes: int  # 1 for real targets and for two classes: then leaves predict the mean

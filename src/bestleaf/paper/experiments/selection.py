@@ -85,7 +85,7 @@ LINES = {
 }
 
 
-class Data(NamedTuple):
+class SearchedData(NamedTuple):
     """The data that are searched, and the features that matter for the label."""
 
     X: np.ndarray
@@ -97,19 +97,19 @@ class Data(NamedTuple):
         return fingerprint(self.X, self.y)
 
 
-def read(files: Mapping[str, Path]) -> dict[str, Data]:
+def read(files: Mapping[str, Path]) -> dict[str, SearchedData]:
     """Return the data sets: always the linear one, and Madelon if its path is given."""
     if strange := sorted(set(files) - {"madelon"}):
         raise ValueError(f"--data must be madelon=PATH, got a data set called {strange[0]!r}")
     X, y = load_linear(return_X_y=True)
-    found = {"linear": Data(X, y, tuple(range(10)))}
+    found = {"linear": SearchedData(X, y, tuple(range(10)))}
     if "madelon" in files:
         bunch = load_madelon(files["madelon"])
-        found["madelon"] = Data(bunch.data, bunch.target, bunch.relevant)
+        found["madelon"] = SearchedData(bunch.data, bunch.target, bunch.relevant)
     return found
 
 
-def measured(data: Data, *, seed: int, method: str, **settings: Any) -> Row:
+def measured(data: SearchedData, *, seed: int, method: str, **settings: Any) -> Row:
     """Return what one run of a line measures."""
     begun = perf_counter()
     with warnings.catch_warnings():
@@ -119,7 +119,7 @@ def measured(data: Data, *, seed: int, method: str, **settings: Any) -> Row:
     return {**row, "features": len(row["subset"]), "precision": precision, "seconds": perf_counter() - begun}
 
 
-def _selected(there: Data, settings: Settings, seed: int) -> Row:
+def _selected(there: SearchedData, settings: Settings, seed: int) -> Row:
     """Select features by best leaf identification."""
     given = {"epsilon": EPSILON, "delta": 0.1, "expansion": 0.3, **settings}
     votes = NeighbourVotes(scale=False, **{name: given.pop(name) for name in VOTES if name in given})
@@ -137,7 +137,7 @@ def _selected(there: Data, settings: Settings, seed: int) -> Row:
     }
 
 
-def _recommended(there: Data, settings: Settings, seed: int) -> Row:
+def _recommended(there: SearchedData, settings: Settings, seed: int) -> Row:
     """Select features by FUSE or one of its relatives."""
     lattice = FeatureLattice(KNNOracle(there.X, there.y, scale=False, **VOTES))
     found = fuse_search(lattice, seed=seed, **settings)
