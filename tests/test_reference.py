@@ -83,7 +83,7 @@ def test_compiled_rollouts_draw_what_the_oracle_draws(kind, which):
     compiled.add(0, (0, 3))
     values = [lattice.sample((0, 3), rng) for _ in range(30)]
     compiled.warm_up(0, 30)
-    assert compiled.place.arrays["by_size"][:, 0].sum() == pytest.approx(sum(values), abs=1e-9)
+    assert compiled.global_rave_sums[[0, 3]] == pytest.approx(np.array([[sum(values), 30]] * 2), abs=1e-9)
 
 
 def test_threads_share_the_work_of_a_value(monkeypatch):
