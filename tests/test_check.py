@@ -117,9 +117,9 @@ def test_a_column_that_is_missing_for_whole_classes_is_a_leak():
     refund = np.where(y == "leaves", np.nan, RNG.normal(size=90))
     found = check_table(pd.DataFrame({"refund": refund, "a": RNG.normal(size=90), "y": y}), "y")
     assert found.notes[0].startswith("A leak? refund is missing exactly where the target is leaves.")
-    assert found.to_drop == ["refund"]
+    assert found.leaks == ["refund"]
     refund[0] = np.nan
-    assert not check_table(pd.DataFrame({"refund": refund, "y": y}), "y").to_drop
+    assert not check_table(pd.DataFrame({"refund": refund, "y": y}), "y").leaks
 
 
 def test_a_leak_in_numbers_written_as_text_is_found():
@@ -230,7 +230,7 @@ def test_what_was_found_is_shown_and_kept():
     found = check_table(frame, "y")
     assert repr(found).splitlines() == [
         "60 rows, 2 columns beside the target y (classes).",
-        "id numbers the rows; left out of the search.",
+        "id numbers the rows; left out.",
     ]
     assert found.left_out == ["id"]
     assert found.findings == (Finding("row number", ("id",), ("",)),)
@@ -253,7 +253,7 @@ def test_dropped_columns_are_not_looked_at_and_kept_ones_stay():
     table = load_table(frame, "y", drop=["broken"])
     assert list(table.X) == ["a"]
     dropped = "1 column dropped before the search: broken."
-    assert table.notes == (dropped, "id numbers the rows; left out of the search.")
+    assert table.notes == (dropped, "id numbers the rows; left out.")
     assert list(load_table(frame, "y", drop=["broken"], keep=["id"]).X) == ["id", "a"]
     found = select_from_table(table, choose="training", random_state=0)
     assert found.certificate.table.left_out == ("id",)
@@ -302,3 +302,25 @@ def test_every_kind_of_file_has_markers(tmp_path):
         read = read_frame(tmp_path / name, missing=["?", "-9"])
         assert read.isna().sum().tolist() == [1, 1, 1]
         assert [column.kind for column in read.dtypes][::2] == ["f", "f"]
+
+
+def test_near_copies_are_named():
+    from bestleaf.columns.leaks import near_copies
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 6)), columns=list("abcdef"))
+    X["rounded"] = X.a.round(2).mask(X.index % 7 == 0)
+    X["scaled"] = 32 - 1.8 * X.b
+    X["ordered"] = np.exp(X.c)
+    X["close"] = X.d + rng.normal(size=300) / 10  # a correlation of .995
+    X.loc[3, ["e", "f"]] = 1e9  # one outlier that two columns share
+    found = near_copies(X)
+    assert {name: other for name, (other, _) in found.items()} == {"rounded": "a", "scaled": "b", "ordered": "c"}
+    assert near_copies(X[["a"]]) == near_copies(X[:20]) == {}
+    rare = pd.DataFrame(np.zeros((9_000, 300)), columns=[f"r{number}" for number in range(300)])
+    rare.iloc[0] = 1.0  # in the first row all are 1, and each in another one, too
+    for place in range(300):
+        rare.iat[place + 1, place] = 1.0
+    assert near_copies(rare) == {}
+    told = check_table(X.assign(y=np.arange(300) % 2), "y").notes
+    assert "scaled is nearly a copy of b (rank correlation 1.0000); one of both is enough." in told

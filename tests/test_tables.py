@@ -62,7 +62,7 @@ def test_gaps_of_nullable_columns_are_seen_and_filled(dtype):
     table = table_of(column, impute="mean")
     assert table.X["a"].iloc[1] == (0.5 if dtype == "boolean" else 2)
     filled = f"a: 10 missing values filled with {table.X['a'].iloc[1]:g} (mean"
-    assert table.notes == (f"{filled}; in cross-validation that of the training rows of each fold)",)
+    assert table.notes == (f"{filled} of the training rows)",)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_rows_without_a_target_are_left_out_with_a_note():
     frame = pd.DataFrame({"a": np.arange(30) % 7, "b": np.arange(30) % 3, "y": pd.array(Y, "Int64")})
     frame.loc[[3, 4], "y"] = None
     table = load_table(frame, "y")
-    assert "2 rows without a value of y; left out of the search." in table.notes
+    assert "2 rows of 30 without a value of y; left out." in table.notes
     assert len(table.X) == len(table.y) == 28
     with pytest.raises(ValueError, match="must have no missing values, got 30 of 30"):
         load_table(frame.assign(y=None), "y")
@@ -314,4 +314,13 @@ def test_one_column_with_decimal_commas_leaves_the_others_numbers(tmp_path):
     assert frame.a.tolist() == [1.5, 2.5, 3.125]
     assert frame.b.tolist()[::2] == [2.25, 4.0]
     assert frame.b.isna().tolist() == [False, True, False]
-    assert frame.attrs["notes"] == ("the file is separated by semicolons and its numbers have decimal commas",)
+    assert frame.attrs["notes"] == ("the file is separated by semicolons; decimal commas in b",)
+
+
+def test_what_a_file_says_of_dates_and_missing_values_is_told(tmp_path):
+    rows = "".join(f"{15 + number % 9}.0{1 + number % 9}.2024,{number % 7},{number % 2}\n" for number in range(40))
+    path = tmp_path / "t.csv"
+    path.write_text(f"day,temp,y\n01.02.2024,n/a,1\n03.02.2024,,0\n{rows}")
+    notes = load_table(path, "y").notes
+    assert "Read as missing: 'n/a' in temp." in notes
+    assert "day: a date, '23.09.2024' is 2024-09-23, as month, day of week, day of year (dates: parts)" in notes

@@ -94,6 +94,8 @@ def did_you_mean(given: object, known: Iterable[object]) -> str:
     names = [name for name in known if isinstance(name, str)]
     alike = [name for name in names if isinstance(given, str) and name.lower() == given.lower()]
     near = alike or (get_close_matches(given, names, 1) if isinstance(given, str) else [])
+    if not near and isinstance(given, str) and len(given) > 2:  # such as "fee" for "readmission_fee"
+        near = sorted((name for name in names if given.lower() in name.lower()), key=len)
     return f" (did you mean {shown(near[0])}?)" if near else ""
 
 

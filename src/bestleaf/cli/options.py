@@ -28,7 +28,9 @@ TABLE, SELECTED, FILES, SELDOM = "The table", "What is selected, and how it is j
 ANSWERS = {  # by kinds of findings, what can be done about them
     frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
     frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
-    frozenset({"leak", "leak by gaps", "leak of two", "duplicate", "sum"}): "--drop COLUMN leaves a column out.",
+    frozenset(
+        {"leak", "leak by gaps", "leak of two", "duplicate", "copy", "sum"}
+    ): "--drop COLUMN leaves a column out.",
 }
 
 
@@ -103,7 +105,7 @@ class TableOptions(NamedTuple):
     ] = None
     keep: Annotated[Names, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)] = None
     missing: Annotated[Names, _table('Text that means a missing value, as "?"; repeatable.', metavar="TEXT")] = None
-    encoding: Annotated[Text, _table("Encoding of the file: latin-1, cp1252 (default: UTF-8).", metavar="NAME")] = None
+    encoding: Annotated[Text, _table("Encoding of the file, such as cp1252 (default: UTF-8).", metavar="NAME")] = None
     no_header: Annotated[bool, _table("The first line has no names: they are 'column 1', ...", "--no-header")] = False
     impute: Annotated[
         Literal["median", "mean", "most_frequent"] | None,

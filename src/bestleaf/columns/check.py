@@ -12,7 +12,7 @@ import pandas as pd
 
 from bestleaf.checks import did_you_mean, listed, one_of, shown
 from bestleaf.columns.kinds import DATE, NUMBER, Read, read_columns, read_target
-from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, sums_of_others
+from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, near_copies, sums_of_others
 from bestleaf.columns.look import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
@@ -87,6 +87,7 @@ KINDS = {
         "is the sum {text}, apart from a constant.", "are sums of others", told="has columns that are sums of others"
     ),
     "duplicate": Kind("has the same values as {text}.", "have the same values as another one"),
+    "copy": Kind("is nearly a copy of {text}; one of both is enough.", "are nearly copies of another one"),
 }
 
 
@@ -102,7 +103,7 @@ class Finding:
         """Return what was found as lines: one for each column, or one for many columns."""
         kind, many = KINDS[self.kind], len(self.columns)
         names = [in_line(in_words(name), 60) or "(blank)" for name in self.columns]
-        leak, end = self.kind.startswith("leak"), "; left out of the search." if kind.left_out else ""
+        leak, end = self.kind.startswith("leak"), "; left out." if kind.left_out else ""
         end = f". {BEFORE}" if leak else end
         if many <= MOST_LINES:
             said = (kind.one.format(text=in_line(in_words(text), 120)) for text in self.texts)
@@ -130,12 +131,7 @@ class TableCheck:
 
     @property
     def leaks(self) -> list[str]:
-        """Columns that alone rank the target almost perfectly."""
-        return [name for one in self.findings if one.kind == "leak" for name in one.columns]
-
-    @property
-    def to_drop(self) -> list[str]:
-        """Columns to drop if they are not known before the target: the leaks, and one of two that are one together."""
+        """Columns to drop if they are not known before the target: of two that are a leak together, the first."""
         names = (name for one in self.findings if one.kind.startswith("leak") for name in one.columns)
         return list(dict.fromkeys(names))
 
@@ -174,7 +170,7 @@ def check_table(
 
     Row numbers, other identifiers, and columns without a name or without any value are those that a search should leave
     out. A column that alone ranks the target almost perfectly may be a leak: something that is known only after the
-    target. Constant columns, columns with the same values, missing values and rare classes are named, too.
+    target. Constant columns, columns that are (nearly) the same, missing values and rare classes are named, too.
 
     Parameters
     ----------
@@ -202,7 +198,7 @@ def check_table(
     >>> people = pd.DataFrame({"id": range(1, 61), "age": [20, 35, 50] * 20, "bought": [0, 1, 1, 0] * 15})
     >>> check_table(people, "bought")
     60 rows, 2 columns beside the target bought (classes).
-    id numbers the rows; left out of the search.
+    id numbers the rows; left out.
     """
     frame = without_columns(frame.set_axis([str(name) for name in frame.columns.tolist()], axis=1), target, drop, keep)
     features = frame.drop(columns=target)
@@ -231,8 +227,10 @@ def check_table(
                 found.add("leak by gaps", name, gaps)
         for name, pair in leaks_of_two(looked, y, found_task).items():
             found.add("leak of two", name, pair)
-    copies = found.get("duplicate", {})
-    for name, terms in sums_of_others(features[[one.name for one in stay if one.name not in copies]]).items():
+    different = features[[one.name for one in stay if one.name not in found.get("duplicate", {})]]
+    for name, (other, correlation) in near_copies(different).items():
+        found.add("copy", name, f"{other} (rank correlation {correlation:.4f})")
+    for name, terms in sums_of_others(different).items():
         found.add("sum", name, terms)
     findings = tuple(Finding(kind, tuple(texts), tuple(texts.values())) for kind, texts in found.items())
     return TableCheck(len(frame), len(columns), target, found_task, findings, read)

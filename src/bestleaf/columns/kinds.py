@@ -104,6 +104,7 @@ class Column:
     odd: str = ""  # cells that are no numbers or dates, in words; they are missing values
     levels: tuple[str, ...] = ()  # of a category, or the parts of a date
     written: times.Written | Numbers | None = None  # how dates or numbers are written in text; None if they are not
+    example: str = ""  # of a date in text, how it was read, in words
 
     def dated(self, way: str) -> Column:
         """Return the same column; a date becomes its "parts", one "number", or it is dropped."""
@@ -113,7 +114,7 @@ class Column:
             return _left_out("dates are dropped")
         parts = self.levels if way == "parts" else (times.DAYS,)
         as_what = "days since 1970" if parts == (times.DAYS,) else ", ".join(parts)
-        return replace(self, levels=parts, note=f"a date, as {as_what} (dates: {way})")
+        return replace(self, levels=parts, note=f"a date{self.example}, as {as_what} (dates: {way})")
 
     def plain(self, column: pd.Series, cells: Cells | None = None) -> np.ndarray:
         """Return the cells as numbers, [rows, plain columns]; of a category, the number of the level or -1."""
@@ -253,13 +254,14 @@ def _dates_in_text(cells: Cells) -> Column | None:
         return None
     dates, written = found
     odd = ~cells.texts.isin(known[dates]).to_numpy()
-    return _dates(
-        times.times_in_text(cells.texts, written), written, _odd_cells(cells, odd, "date") if odd.any() else ""
-    )
+    dated = times.times_in_text(cells.texts, written)
+    late = int(dated[:SOME].dt.day.fillna(0).argmax())  # a day after the 12th says which number is the month
+    example = "" if written.iso else f", {shown(cells.texts[late].strip())} is {dated[late].date()}"
+    return _dates(dated, written, _odd_cells(cells, odd, "date") if odd.any() else "", example)
 
 
-def _dates(found: pd.Series, written: times.Written | None = None, odd: str = "") -> Column:
-    return Column(DATE, "", odd, times.parts_that_vary(found), written).dated("parts")
+def _dates(found: pd.Series, written: times.Written | None = None, odd: str = "", example: str = "") -> Column:
+    return Column(DATE, "", odd, times.parts_that_vary(found), written, example).dated("parts")
 
 
 def _category(cells: Cells) -> Column:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from bestleaf.columns.look import numbers, texts
+from bestleaf.columns.look import numbers
 from bestleaf.features.ranking import auc
 
 ALMOST = 0.995  # AUC, or rank correlation, from which on a column may be a leak
@@ -26,6 +26,7 @@ PAIRED, PAIRED_ROWS = 25, 600  # columns that are looked at in pairs, those that
 WIDE = 2_000  # with more columns, pairs and sums are not looked at
 MOST_SUMMED, SUMMED_ROWS, EXACT = 300, 2_000, 1e-6  # columns and rows of sums; how small the rest is, in deviations
 MOST_TERMS = 6
+COPY, COPY_ROWS, MOST_COMPARED = 0.999, 500, 2 * 10**8  # correlation of near copies; rows, and numbers compared
 MOST_NAMED = 3  # classes
 PURE = 0.9  # share of rows in the most frequent class of their group, which a leak must have
 
@@ -151,6 +152,49 @@ def sums_of_others(features: pd.DataFrame) -> dict[str, str]:
     return found
 
 
+def near_copies(features: pd.DataFrame) -> dict[str, tuple[str, float]]:
+    """Return the columns of numbers that are nearly the same as one before them, with that and the rank correlation.
+
+    A scaled or rounded column is such a copy, and one in the same order. All pairs are compared on a few random rows,
+    then the best pair of each column on many; a common outlier does not make two columns alike.
+    """
+    if not 1 < features.shape[1] <= WIDE or len(features) < FEWEST_ROWS:
+        return {}
+    few = _some(np.arange(len(features)), min(COPY_ROWS, max(100, MOST_COMPARED // features.shape[1] ** 2)))
+    many, found = features.iloc[_some(np.arange(len(features)), MOST_ROWS)], dict[str, tuple[str, float]]()
+    blocks = list(numbers(features.iloc[few]))
+    names = [name for some, _ in blocks for name in some]
+    if len(names) < 2:
+        return found
+    alike = np.tril(np.maximum(*_both_correlations(np.vstack([columns for _, columns in blocks]))), -1)
+    for place in np.flatnonzero(alike.max(axis=1) > COPY).tolist():
+        name, other = names[place], names[int(np.argmax(alike[place]))]
+        plain, ranks = _both_correlations(many[[name, other]].to_numpy(np.float64, na_value=np.nan).T)
+        if max(plain[0, 1], ranks[0, 1]) > COPY and ranks[0, 1] > PURE:
+            found[name] = other, float(ranks[0, 1])
+    return found
+
+
+@np.errstate(all="ignore")
+def _both_correlations(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sizes of the correlations of columns [columns, rows] and of their ranks, on rows that both have."""
+    fine = np.isfinite(columns)
+    together = fine.astype(float) @ fine.T
+    enough = together >= max(FEWEST_ROWS, columns.shape[1] / 2)
+
+    def correlations(values: np.ndarray) -> np.ndarray:
+        values = np.where(fine, values, np.nan)
+        values = np.nan_to_num(
+            (values - np.nanmean(values, axis=1, keepdims=True)) / np.nanstd(values, axis=1)[:, None]
+        )
+        sums = values @ fine.T  # of one column, on the rows that the other has
+        widths = (values**2) @ fine.T - sums**2 / together
+        products = (values @ values.T - sums * sums.T / together) ** 2 / (widths * widths.T)
+        return np.sqrt(np.where(enough & (np.minimum(widths, widths.T) > EXACT), products, 0.0))
+
+    return correlations(columns), correlations(rankdata(np.where(fine, columns, np.inf), axis=1))
+
+
 def _sum_in_words(terms: list[tuple[float, str]]) -> str:
     """Return a sum, as in "a + b - 2 c"."""
     each = [
@@ -229,6 +273,13 @@ def _correlation(one: np.ndarray, other: np.ndarray) -> float:
 
 def _categories(features: pd.DataFrame) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the columns of text that have rows enough of each category, as numbers of categories."""
-    for name, codes, values in texts(features):
+    for place, one in enumerate(features.dtypes):
+        if one.kind not in "OSUT" or isinstance(one, pd.PeriodDtype):
+            continue
+        name, column = features.columns[place], features.iloc[:, place].to_numpy(object)
+        try:
+            codes, values = pd.factorize(column)
+        except TypeError:  # lists and dictionaries
+            continue
         if 1 < len(values) <= len(features) / A_GROUP:
             yield name, codes + 1  # missing values are a category of their own

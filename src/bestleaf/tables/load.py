@@ -23,6 +23,7 @@ from bestleaf.columns.check import (
     columns_named,
     without_columns,
 )
+from bestleaf.columns.encoder import KEEP
 from bestleaf.columns.kinds import CATEGORY, DATE, LENGTH, REFUSED, TEXT, Read, floats_of, read_target
 from bestleaf.features.data import task_of
 from bestleaf.proof import record
@@ -70,15 +71,13 @@ class Table:
         """The encoder of a selector for `features`, not fitted; None if all columns are numbers already."""
         return None if self.encoder.changes_nothing else clone(self.encoder)
 
-    def filled_from(self, rows: np.ndarray, impute: str | None = None) -> Table:
-        """Return the table with missing values filled, and levels known, from some of the rows only.
-
-        `impute` says how they are filled; None is as before.
-        """
+    def filled_from(self, rows: np.ndarray) -> Table:
+        """Return the table with missing values filled, and levels known, from some of the rows only."""
         if self.encoder.changes_nothing:
             return self
         features = self.original.drop(columns=self.target)
-        encoder = clone(self.encoder).set_params(impute=self.encoder.impute if impute is None else impute)
+        impute = "median" if self.encoder.impute == KEEP else self.encoder.impute
+        encoder = clone(self.encoder).set_params(impute=impute)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the notes say it
             encoder.fit(features.iloc[rows])
@@ -134,7 +133,7 @@ def load_table(
     >>> from bestleaf.tables import load_table
     >>> people = pd.DataFrame({"id": range(1, 61), "age": [20, 35, 50] * 20, "bought": [0, 1, 1, 0] * 15})
     >>> load_table(people, "bought").notes
-    ('id numbers the rows; left out of the search.',)
+    ('id numbers the rows; left out.',)
     """
     dropped, kept = columns_listed("drop", drop), columns_listed("keep", keep)
     markers = [missing] if isinstance(missing, str) else list(missing)
@@ -205,7 +204,9 @@ def with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[st
         return frame, []
     left = frame[known].reset_index(drop=True)
     left.attrs = frame.attrs
-    note = f"{counted(len(frame) - len(left), 'row')} without a value of {in_words(target)}; left out of the search."
+    note = (
+        f"{counted(len(frame) - len(left), 'row')} of {len(frame):,} without a value of {in_words(target)}; left out."
+    )
     return left, [note]
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from bestleaf.checks import cut, listed, shown
+from bestleaf.proof.text import all_shown, first_of
 from bestleaf.scikit import arff
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
@@ -34,6 +35,7 @@ BROKEN = (
 )
 COMPRESSED: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # by ending
 CODE = rb'(?:^|[,;|\t\n ])"?0\d+"?[,;|\t\r\n ]'  # a number with zeros in front, as a cell of a text
+SOME_ROWS, NAMED = 10_000, 6  # rows in which texts that became missing values are looked for; columns that are named
 BLOCK = 2**24  # bytes that are searched for codes at a time
 
 
@@ -52,7 +54,7 @@ def read_frame(
     missing : list of str, default=()
         Cells with one of these texts have no value, such as "?"; so have empty cells and those with NA, NaN or null.
     encoding : str, default=None
-        Encoding of a file of text, such as "latin-1" or "cp1252"; None is UTF-8.
+        Encoding of a file of text, such as "cp1252"; None is UTF-8.
     header : bool, default=True
         Whether the first line has the names of the columns; if not, they are called "column 1" and so on.
     """
@@ -114,7 +116,7 @@ def _check_settings(path: Path, kind: str, encoding: str | None, header: bool) -
         try:
             "".encode(encoding)
         except (LookupError, TypeError, ValueError):
-            known = "a text encoding that Python knows, such as utf-8, latin-1 or cp1252"
+            known = "a text encoding that Python knows, such as utf-8 or cp1252"
             raise ValueError(f"encoding must be {known}, got {shown(encoding)}") from None
     for name, given, usual in (("encoding", encoding, None), ("header", header, True)):
         if kind not in SEPARATED and given != usual:
@@ -136,7 +138,7 @@ def _not_text(path: Path, encoding: str | None) -> str:
     if encoding is not None:
         return f"it is not text in {encoding}"
     with _opened(path) as file:
-        likely = "'utf-16'" if file.read(2) in UTF_16 else "'cp1252' or encoding='latin-1'"
+        likely = "'utf-16'" if file.read(2) in UTF_16 else "'cp1252'"  # latin-1 has the same letters, and no euro sign
     return f"it is not text in UTF-8; encoding={likely} may be right"
 
 
@@ -162,14 +164,32 @@ def _read_text(path: Path, usual: str, encoding: str, markers: list[str], header
         "header": 0 if header else None,
     }
     frame = _separated(path, names, **how)
+    notes: list[str] = []
     if separator != usual and frame.shape[1] > 1:
-        note = f"the file is separated by {SEPARATORS[separator]}"
+        notes.append(f"the file is separated by {SEPARATORS[separator]}")
         commas = [] if separator == "," else [name for name, one in frame.items() if _has_decimal_commas(one)]
         frame[commas] = frame[commas].apply(lambda column: column.str.replace(",", ".").astype(np.float64))
         if commas:
-            note += " and its numbers have decimal commas"
-        frame.attrs["notes"] = (note,)
+            notes[0] += f"; decimal commas in {first_of(all_shown(tuple(commas)), NAMED)}"
+    notes += _read_as_missing(frame, path, names, how)
+    if notes:
+        frame.attrs["notes"] = tuple(notes)
     return _with_codes(frame, path, names, head, how)
+
+
+def _read_as_missing(frame: pd.DataFrame, path: Path, names: list[str], how: dict[str, Any]) -> list[str]:
+    """Return as a line which texts, such as "n/a", became missing values without being asked for."""
+    if not (gaps := np.flatnonzero(frame.isna().any(axis=0).to_numpy()).tolist()):
+        return []
+    as_they_are = {"dtype": str, "keep_default_na": False, "usecols": gaps, "nrows": SOME_ROWS}
+    found: dict[str, list[str]] = {}
+    for place, (_, texts) in zip(gaps, _separated(path, names, **{**how, **as_they_are}).items(), strict=True):
+        missing = frame.iloc[: len(texts), place].isna().to_numpy() & texts.notna().to_numpy()
+        for text in dict.fromkeys(texts[missing].str.strip()):
+            found.setdefault(text, []).append(names[place])
+    found.pop("", None)
+    told = [f"{shown(text)} in {first_of(all_shown(tuple(some)), NAMED)}" for text, some in found.items()]
+    return [f"Read as missing: {'; '.join(told)}."] if told else []
 
 
 def _with_codes(
