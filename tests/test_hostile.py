@@ -193,10 +193,6 @@ def test_a_transformer_that_makes_no_table_of_numbers_is_told(encoder, words):
         ({"settings": {"a": {"seed": 1}}}, "settings must be dictionaries of keywords without a seed"),
         ({"seeds": None}, "seeds must be a whole number of at least 1, got None"),
         ({"run": lambda problem, seed, **_: [1]}, r"run must return a dictionary, got \[1\]"),
-        (
-            {"run": lambda problem, seed, **_: {"a": object}, "memory": "runs.db"},
-            "run must return numbers and text if a memory keeps them",
-        ),
     ],
 )
 def test_an_experiment_tells_what_is_wrong(keywords, words, tmp_path, monkeypatch):

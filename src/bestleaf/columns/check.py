@@ -131,12 +131,7 @@ class TableCheck:
 
     @property
     def leaks(self) -> list[str]:
-        """Columns that alone rank the target almost perfectly."""
-        return [name for one in self.findings if one.kind == "leak" for name in one.columns]
-
-    @property
-    def to_drop(self) -> list[str]:
-        """Columns to drop if they are not known before the target: the leaks, and one of two that are one together."""
+        """Columns to drop if they are not known before the target: of two that are a leak together, the first."""
         names = (name for one in self.findings if one.kind.startswith("leak") for name in one.columns)
         return list(dict.fromkeys(names))
 

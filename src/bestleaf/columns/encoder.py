@@ -397,14 +397,11 @@ class OwnEncoder:
         left_out = tuple(sorted(self.left_out_))
         return Encoding(impute=None, dates="parts", levels={}, left_out=left_out, own=name_of(self.transformer))
 
-    @property
-    def notes_(self) -> tuple[str, ...]:
-        """What was done to the columns, in words."""
-        return self.notes()
-
     def notes(self) -> tuple[str, ...]:
         """Return what was done to the columns, in words."""
         return tuple(f"{name}: {NOT_USED}{why}" for name, why in self.left_out_.items())
+
+    notes_ = property(notes)
 
 
 def _owner(made: str, names: list[str]) -> int:

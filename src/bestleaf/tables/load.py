@@ -23,14 +23,14 @@ from bestleaf.columns.check import (
     columns_named,
     without_columns,
 )
+from bestleaf.columns.encoder import KEEP
 from bestleaf.columns.kinds import CATEGORY, DATE, LENGTH, REFUSED, TEXT, Read, floats_of, read_target
 from bestleaf.features.data import task_of
 from bestleaf.proof import record
-from bestleaf.proof.text import counted, first_of
+from bestleaf.proof.text import LOUD, counted, first_of
 from bestleaf.proof.text import shown as in_words
 from bestleaf.tables.read import read_frame, without_markers
 
-LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
 NOT_PREDICTED = {DATE: "dates", LENGTH: "lengths of time", **{kind: words for kind, (_, words) in REFUSED.items()}}
 
@@ -71,15 +71,13 @@ class Table:
         """The encoder of a selector for `features`, not fitted; None if all columns are numbers already."""
         return None if self.encoder.changes_nothing else clone(self.encoder)
 
-    def filled_from(self, rows: np.ndarray, impute: str | None = None) -> Table:
-        """Return the table with missing values filled, and levels known, from some of the rows only.
-
-        `impute` says how they are filled; None is as before.
-        """
+    def filled_from(self, rows: np.ndarray) -> Table:
+        """Return the table with missing values filled, and levels known, from some of the rows only."""
         if self.encoder.changes_nothing:
             return self
         features = self.original.drop(columns=self.target)
-        encoder = clone(self.encoder).set_params(impute=self.encoder.impute if impute is None else impute)
+        impute = "median" if self.encoder.impute == KEEP else self.encoder.impute
+        encoder = clone(self.encoder).set_params(impute=impute)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the notes say it
             encoder.fit(features.iloc[rows])
