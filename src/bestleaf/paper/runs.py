@@ -89,7 +89,7 @@ def experiment(
     for name, given in {"problems": problems, "settings": settings}.items():
         if not isinstance(given, Mapping):
             raise TypeError(f"{name} must be a dictionary of {name} by name, got {shown(given)}")
-    for name, one in settings.items():
+    for name, one in dict[str, Any](settings).items():
         if not isinstance(one, Mapping) or "seed" in one:
             rule = "settings must be dictionaries of keywords without a seed"
             raise TypeError(f"{rule}, got {shown(one)} for {shown(name)}")
