@@ -17,7 +17,7 @@ const bestleafCheck = (() => {
   const range = (many) => Array.from({ length: many }, (_, place) => place);
   // ---- JSON, read so that whole numbers (BigInt) and others (Number) stay apart, and nothing is there twice
   const TOKEN = new RegExp(
-    "[ \\t\\n\\r]*(?:([{}[\\],:])|(\"(?:[^\"\\\\\\u0000-\\u001f]+|\\\\(?:[\"\\\\/bfnrt]|u[0-9a-fA-F]{4}))*\")|" +
+    "[ \\t\\n\\r]*(?:([{}[\\],:])|(\"[^\"\\\\\\u0000-\\u001f]*(?:\\\\(?:[\"\\\\/bfnrt]|u[0-9a-fA-F]{4})[^\"\\\\\\u0000-\\u001f]*)*\")|" +
     "(-?(?:0|[1-9][0-9]*))(\\.[0-9]+)?([eE][-+]?[0-9]+)?|(true|false|null)|$)", "y");
   const expect = (fine, reason) => need(fine, reason, Unreadable);
   function parsed(text) {
