@@ -16,8 +16,7 @@ from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, near_copi
 from bestleaf.columns.look import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
-from bestleaf.proof.text import counted, in_line
-from bestleaf.proof.text import shown as in_words
+from bestleaf.proof.text import counted, in_line, visible
 
 FEW_ROWS = 50
 RARE_CLASS = 10  # a class with fewer rows is rare
@@ -102,11 +101,11 @@ class Finding:
     def lines(self) -> list[str]:
         """Return what was found as lines: one for each column, or one for many columns."""
         kind, many = KINDS[self.kind], len(self.columns)
-        names = [in_line(in_words(name), 60) or "(blank)" for name in self.columns]
+        names = [in_line(visible(name), 60) or "(blank)" for name in self.columns]
         leak, end = self.kind.startswith("leak"), "; left out." if kind.left_out else ""
         end = f". {BEFORE}" if leak else end
         if many <= MOST_LINES:
-            said = (kind.one.format(text=in_line(in_words(text), 120)) for text in self.texts)
+            said = (kind.one.format(text=in_line(visible(text), 120)) for text in self.texts)
             return [f"{'A leak? ' if leak else ''}{name} {words}{end}" for name, words in zip(names, said, strict=True)]
         more = f" and {many - MOST_NAMES:,} more" if many > MOST_NAMES else ""
         named = ", ".join(dict.fromkeys(names[:MOST_NAMES]))

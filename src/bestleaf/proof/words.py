@@ -10,7 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from math import ceil
 
 from bestleaf.proof.record import STOP, Certificate, Data, Encoding, Estimator, Graph, Label, Neighbours, SearchClaim
-from bestleaf.proof.text import all_shown, counted, first_of, in_line, shown
+from bestleaf.proof.text import all_shown, counted, first_of, in_line, visible
 from bestleaf.proof.words_new_rows import about_new_rows, answer_lines, not_claimed_of_new_rows, often_in_words
 
 NOT_SETTLED = "Not settled"
@@ -345,7 +345,7 @@ def objective_in_words(data: Data) -> str:
     if isinstance(objective, Estimator):
         clipped = ", each at least 0" if objective.scoring in BELOW_0 else ""
         return f"mean {weighted}{objective.scoring} of {objective.name} on {objective.splits} fixed splits{clipped}"
-    judges, scoring = ", ".join(map(shown, objective.judges)), CALLED.get(objective.scoring, objective.scoring)
+    judges, scoring = ", ".join(map(visible, objective.judges)), CALLED.get(objective.scoring, objective.scoring)
     return f"{weighted}{scoring}{', mean' if len(objective.judges) > 1 else ''} of {judges}"
 
 
@@ -371,9 +371,9 @@ def encoding_in_words(encoding: Encoding) -> str:
     dates = {"parts": "dates as their parts", "number": "dates as days since 1970", "drop": "dates left out"}
     missing = {None: "missing values refused", "keep": "missing values left to the estimator"}
     filled = missing.get(encoding.impute, f"missing values filled ({encoding.impute})")
-    left_out = f"; left out: {first_of([shown(name) for name in encoding.left_out])}" if encoding.left_out else ""
+    left_out = f"; left out: {first_of([visible(name) for name in encoding.left_out])}" if encoding.left_out else ""
     if encoding.own is not None:
-        return f"columns became numbers by {shown(encoding.own)}, which verify cannot repeat{left_out}"
+        return f"columns became numbers by {visible(encoding.own)}, which verify cannot repeat{left_out}"
     categories = "a column of zeros and ones for each level of a category"
     return f"{categories}; {filled}; {dates[encoding.dates]}{left_out}"
 

@@ -137,13 +137,13 @@ def _score_line(certificate: Certificate, claim: NewRowsClaim) -> str:
     sure = f"proved by {by}" if claim.table is not None else f"estimate{errors} by {by}"
     mean = "mean of " if len(claim.judges) > 1 else ""
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
-    found = f"{measure_of(certificate)} {claim.score:.3f}{in_words(score, before=', ')}"
+    found = f"{measure_of(certificate)} {claim.score:.3f}{interval_in_words(score, before=', ')}"
     if like_guessing(claim):
         found = f"no better than guessing ({claim.guessing:.3g}), so do not rely on these columns; {found}"
     text = f"Score on new rows: {found} ({sure}; {mean}{judges})"
     if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
         return f"{text}; these are all columns"
-    gain = f"{claim.score - claim.all_columns:+.3f}{in_words(difference, '+', ', ')}"
+    gain = f"{claim.score - claim.all_columns:+.3f}{interval_in_words(difference, '+', ', ')}"
     return f"{text}; difference to {_all_columns(certificate)}: {difference_word(claim)}, {gain}"
 
 
@@ -255,7 +255,7 @@ def _all_columns(certificate: Certificate) -> str:
     return f"all {allowed} columns" + ("" if allowed == len(data.names) else " that may be chosen")
 
 
-def in_words(interval: Interval | None, sign: str = "", before: str = "") -> str:
+def interval_in_words(interval: Interval | None, sign: str = "", before: str = "") -> str:
     """Return an interval in words, rounded outward; nothing if there is none."""
     if interval is None:
         return ""
