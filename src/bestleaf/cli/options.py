@@ -18,13 +18,13 @@ from typer import Option
 from bestleaf.checks import shown
 from bestleaf.cli import at_once
 from bestleaf.files import check_writable
+from bestleaf.proof.text import LOUD
 
 if TYPE_CHECKING:
     from bestleaf.tables.load import RefusedTableError, Table
 
 PAGE = (".html", ".htm")  # endings of a page
 TABLE, SELECTED, FILES, SELDOM = "The table", "What is selected, and how it is judged", "Files", "Further settings"
-LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 ANSWERS = {  # what can be done about kinds of findings
     "--keep COLUMN takes a column in that is left out.": {"unnamed", "row number", "id", "empty"},
     "--missing TEXT takes cells with this text as missing values.": {"marker"},

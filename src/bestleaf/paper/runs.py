@@ -39,13 +39,8 @@ class Truth(NamedTuple):
 def searched(problem: Any, *, seed: int, search: Callable[..., Any] = best_arm, **settings: Any) -> Row:
     """Return what one search measures; `search` is `best_arm`, `best_leaf`, `uct_search` or a function like them."""
     found = search(problem, seed=seed, **settings)
-    return {
-        "answer": found.answer,
-        "samples": found.samples,
-        "seconds": found.seconds,
-        "gap": getattr(found, "gap", nan),
-        "reason": found.reason,
-    }
+    cost = {"samples": found.samples, "seconds": found.seconds}
+    return {"answer": found.answer, **cost, "gap": getattr(found, "gap", nan), "reason": found.reason}
 
 
 def experiment(
@@ -121,7 +116,7 @@ def experiment(
                     raise KeyboardInterrupt
                 rows[task] = row
                 if kept is not None:
-                    kept.put(questions[task], json.dumps(row, default=_plain).encode())
+                    kept.put(questions[task], json.dumps(row, default=np.generic.item).encode())
         except KeyboardInterrupt:
             interrupted = True
             with warnings.catch_warnings():
@@ -196,7 +191,3 @@ def _limit(problem: Any, settings: Settings) -> float:
 
 def _name(part: Any) -> object:
     return part.item() if isinstance(part, np.generic) else getattr(part, "__qualname__", repr(part))
-
-
-def _plain(number: Any) -> object:
-    return number.item()

@@ -269,9 +269,8 @@ def _separated(means: np.ndarray, answer: list[int], epsilon: float) -> float:
     others = np.setdiff1d(np.arange(len(means)), answer)
     if not len(others):
         return inf
-    levels = np.linspace(
-        max(0.0, means.min() - epsilon), means.max(), 401
-    )  # to which the answer falls, and above which another one rises
+    # The answer falls to a level, and another one rises above it.
+    levels = np.linspace(max(0.0, means.min() - epsilon), means.max(), 401)
     fall = np.where(means[answer, None] > levels, _divergence(means[answer, None], levels), 0.0)
     above = np.minimum(levels + epsilon, 1.0)
     rise = np.where(means[others, None] < above, _divergence(means[others, None], above), 0.0)

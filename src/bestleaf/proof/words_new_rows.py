@@ -103,11 +103,9 @@ def flat_around(path: Path) -> tuple[int, int] | None:
 def almost_perfect(certificate: Certificate) -> bool:
     """Whether a model that judges is so good on new rows that a column may know the target."""
     claim = certificate.new_rows
-    return (
-        claim is not None
-        and measure_of(certificate) in MEASURES.values()
-        and max((claim.score, *claim.judges.values())) >= ALMOST_PERFECT
-    )
+    if claim is None or measure_of(certificate) not in MEASURES.values():
+        return False
+    return max((claim.score, *claim.judges.values())) >= ALMOST_PERFECT
 
 
 # ---- sentences
@@ -205,10 +203,8 @@ def about_new_rows(certificate: Certificate) -> list[str]:
     low, high = claim.interval
     names = certificate.features or ()
     columns = "this column" if len(names) == 1 else f"these {len(names)} columns"
-    parts = [
-        f"With probability {1 - claim.delta:g}, {judged} with {columns} on new rows is between {_least(low)} and "
-        f"{_most(high)}"
-    ]
+    between = f"between {_least(low)} and {_most(high)}"
+    parts = [f"With probability {1 - claim.delta:g}, {judged} with {columns} on new rows is {between}"]
     least, most = claim.difference_interval or (0.0, 0.0)
     if claim.table.sets[0] != max(claim.table.sets):
         above = f"at least {_least(least)} above" if least > 0 else f"at most {_most(-least)} below"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, SearchClaim
 from bestleaf.proof.text import all_shown, counted, shown
-from bestleaf.proof.words_data import subset_in_words
+from bestleaf.proof.words import subset_in_words
 from bestleaf.proof.words_new_rows import (
     ALMOST_PERFECT_WORDS,
     almost_perfect,
