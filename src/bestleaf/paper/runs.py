@@ -89,7 +89,13 @@ def experiment(
     for name, given in {"problems": problems, "settings": settings}.items():
         if not isinstance(given, Mapping):
             raise TypeError(f"{name} must be a dictionary of {name} by name, got {shown(given)}")
-    numbers = list(range(whole("seeds", seeds, 1)) if isinstance(seeds, int) else seeds)
+    for name, one in dict[str, Any](settings).items():
+        if not isinstance(one, Mapping) or "seed" in one:
+            rule = "settings must be dictionaries of keywords without a seed"
+            raise TypeError(f"{rule}, got {shown(one)} for {shown(name)}")
+    if not isinstance(seeds, Iterable):
+        seeds = range(whole("seeds", seeds, 1))
+    numbers = list(dict.fromkeys(seeds))
     tasks = [(problem, setting, seed) for problem in problems for setting in settings for seed in numbers]
     console, rows, questions, interrupted = Console(), dict[Any, Row](), dict[Any, bytes](), False
     kept = opened(memory)
@@ -139,6 +145,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     "at most" is the upper end of the error probability with 95 % confidence (Clopper and Pearson), so that it can be
     compared with delta. "times limit" is the mean number of samples over `paper.theory.lower_bound`.
     """
+    if table.empty:
+        raise ValueError("table must have a row of an experiment at least, got none")
     lines = []
     for (problem, setting), mine in table.groupby(["problem", "setting"], sort=False):
         right = mine["correct"] if "correct" in mine and mine["correct"].notna().all() else None
@@ -169,7 +177,10 @@ def truth_of(problem: Any) -> Truth | None:
 
 def _row(run: Callable[..., Row], problem: Any, truth: Truth | None, settings: Settings, seed: int) -> Row:
     """Return the row of one run, in a process."""
-    row = dict(run(problem, seed=seed, **settings))
+    found = run(problem, seed=seed, **settings)
+    if not isinstance(found, Mapping):
+        raise TypeError(f"run must return a dictionary, got {shown(found)}")
+    row = dict(found)
     if truth is not None and "answer" in row:
         answer = row["answer"]
         worth = truth.arms[answer] if answer in truth.arms else problem.mean(answer) if answer is not None else nan

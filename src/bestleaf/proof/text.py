@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 MANY, LONGEST = 20, 120  # names in a list, and letters of a name that is shown
+LOUD = ("A leak?", "Leaks?")  # how lines about a table begin that must not be overlooked
 UNNAMED = "unnamed"  # a rule, bound or score without a proper name, such as a lambda
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]{0,59}")
 _CALL = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}(\(([\w=.'-]{1,60}(, [\w=.'-]{1,60}){0,9})?\))?", re.ASCII)

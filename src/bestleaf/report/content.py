@@ -103,7 +103,14 @@ def _score_card(claim: NewRowsClaim, certificate: Certificate) -> Card:
     guessing = "No better than guessing, as far as these rows tell: do not rely on these columns."
     loud = guessing if like_guessing(claim) else ALMOST_PERFECT_WORDS if almost_perfect(certificate) else ""
     title = f"Score on new rows: {measure_of(certificate)}"
-    return Card(title, f"{claim.score:.3f}", _badge(claim), in_words(score), lines, loud=loud)
+    return Card(
+        title,
+        f"{claim.score:.3f}",
+        "estimate" if claim.interval is None else "proved",
+        in_words(score),
+        lines,
+        loud=loud,
+    )
 
 
 def _difference_card(claim: NewRowsClaim) -> Card:
@@ -129,10 +136,6 @@ def _cards_of_size(path: Path) -> list[Card]:
         Card("Score in cross-validation", score, "estimate", lines=lines),
         Card("Difference to all columns", difference, "estimate", error, lines),
     ]
-
-
-def _badge(claim: NewRowsClaim) -> str:
-    return "estimate" if claim.interval is None else "proved"
 
 
 def _cards_of_training(certificate: Certificate) -> list[Card]:

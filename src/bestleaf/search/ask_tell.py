@@ -176,7 +176,8 @@ class Search:
         searches of a game hold together, with probability 1 - delta; see `bestleaf.search.moves`. The new search keeps
         no memory.
         """
-        if self.settings.fixed and state not in self.state.graph.node_of:
+        may_be_one = getattr(state, "__hash__", None) is not None  # lists and dictionaries are no states
+        if not may_be_one or (self.settings.fixed and state not in self.state.graph.node_of):
             raise ValueError(f"state must be one below the root, got {shown(state)}")
         given = {one.name: getattr(self.settings, one.name) for one in fields(Settings)}
         workers = NOTHING_INSIDE if self.settings.batch_size is None else Inside(self.evaluator.executor)

@@ -27,11 +27,10 @@ from bestleaf.columns.encoder import KEEP
 from bestleaf.columns.kinds import CATEGORY, DATE, LENGTH, REFUSED, TEXT, Read, floats_of, read_target
 from bestleaf.features.data import task_of
 from bestleaf.proof import record
-from bestleaf.proof.text import counted, first_of
+from bestleaf.proof.text import LOUD, counted, first_of
 from bestleaf.proof.text import shown as in_words
 from bestleaf.tables.read import read_frame, without_markers
 
-LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
 NOT_PREDICTED = {DATE: "dates", LENGTH: "lengths of time", **{kind: words for kind, (_, words) in REFUSED.items()}}
 
