@@ -143,7 +143,7 @@ def _of_leaves(record: Certificate, search: SearchClaim) -> str:
         return _promise(none, search, certain=search.certain)
     if search.gap <= search.epsilon:
         return f"{NOT_SETTLED}: no other {_where(record, search)} was there to compare with."
-    return f"{NOT_SETTLED}. {unsettled_in_words(record)}{_larger_one(record, search)}"
+    return f"{NOT_SETTLED}. {unsettled_in_words(record)}"
 
 
 def _examined(record: Certificate, search: SearchClaim) -> str:
@@ -180,19 +180,6 @@ def unsettled_in_words(record: Certificate) -> str:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
         text += f" The other {was} not compared, or not often enough: {they} may be better by up to {_most(gap):.4f}."
     return text
-
-
-def _larger_one(record: Certificate, search: SearchClaim) -> str:
-    """Return by how much the best subset evaluated is better, if the answer was preferred because it is smaller."""
-    exact = [leaf for leaf in search.leaves if leaf.exact]
-    if record.data is None or all(leaf.node != search.answer for leaf in exact):
-        return ""
-    best = max(exact, key=lambda leaf: leaf.lower)
-    label, more = search.label_of(best), best.lower - search.lower
-    if more <= 0 or len(label) <= len(search.label):
-        return ""
-    size = counted(len(label) - 1, "column")
-    return f" The best subset evaluated has {size} and is better by {more:.4f}; the answer is smaller."
 
 
 def _where(record: Certificate, search: SearchClaim) -> str:
