@@ -117,9 +117,9 @@ def test_a_column_that_is_missing_for_whole_classes_is_a_leak():
     refund = np.where(y == "leaves", np.nan, RNG.normal(size=90))
     found = check_table(pd.DataFrame({"refund": refund, "a": RNG.normal(size=90), "y": y}), "y")
     assert found.notes[0].startswith("A leak? refund is missing exactly where the target is leaves.")
-    assert found.to_drop == ["refund"]
+    assert found.leaks == ["refund"]
     refund[0] = np.nan
-    assert not check_table(pd.DataFrame({"refund": refund, "y": y}), "y").to_drop
+    assert not check_table(pd.DataFrame({"refund": refund, "y": y}), "y").leaks
 
 
 def test_a_leak_in_numbers_written_as_text_is_found():

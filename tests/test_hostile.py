@@ -7,9 +7,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold
 
-from bestleaf import BestLeafSelector, Search, best_leaf, testing, validate
+from bestleaf import BestLeafSelector, Search, best_leaf, experiment, testing, validate
+from bestleaf.paper import summary
 from bestleaf.problems import paper_lattice
 from bestleaf.search.answer import most_likely
+from bestleaf.selection.data import Data
+from bestleaf.selection.new_rows import Split, as_time_allows
 
 X = np.random.default_rng(0).normal(size=(60, 4))
 Y = (X[:, 1] - X[:, 3] > 0).astype(int)
@@ -181,3 +184,38 @@ def test_a_transformer_may_return_the_table_itself():
 def test_a_transformer_that_makes_no_table_of_numbers_is_told(encoder, words):
     with pytest.raises(ValueError, match=words):
         BestLeafSelector(encode=encoder, random_state=0).fit(pd.DataFrame(X, columns=list("abcd")), Y)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"settings": {"a": "fast"}}, "settings must be dictionaries of keywords without a seed, got 'fast' for 'a'"),
+        ({"settings": {"a": {"seed": 1}}}, "settings must be dictionaries of keywords without a seed"),
+        ({"seeds": None}, "seeds must be a whole number of at least 1, got None"),
+        ({"run": lambda problem, seed, **_: [1]}, r"run must return a dictionary, got \[1\]"),
+    ],
+)
+def test_an_experiment_tells_what_is_wrong(keywords, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = {"settings": {"a": {"epsilon": 0.3, "delta": 0.1}}, "seeds": 1} | keywords
+    with pytest.raises((TypeError, ValueError), match=words):
+        experiment({"lattice": paper_lattice()}, **given)
+
+
+def test_a_seed_that_is_listed_twice_is_run_once_and_no_runs_have_no_summary():
+    runs = experiment({"lattice": paper_lattice()}, {"a": {"epsilon": 0.3, "delta": 0.1}}, [1, 1])
+    assert len(runs) == 1
+    with pytest.raises(ValueError, match="table must have a row of an experiment at least, got none"):
+        summary(runs[:0])
+
+
+def test_the_proof_of_a_large_table_fits_into_the_time_that_is_left():
+    """One million rows took a minute for the test rows alone after the last fold had ended in time."""
+    rows, y = np.zeros((300_000, 10), np.float32), np.arange(300_000) % 2
+    data, split = Data(rows, y, np.arange(10)), Split(np.arange(295_000), np.arange(295_000, 300_000))
+    assert as_time_allows(split, data, "classification", 0, np.inf) is split
+    for left in (0.0, 0.5, 5.0):
+        kept, aside = as_time_allows(split, data, "classification", 0, left)
+        assert 2 * len(kept) * len(aside) * 10 <= max(0.4, left) * 10**9
+        assert not {*kept} & {*aside}
+        assert len(aside) >= 50

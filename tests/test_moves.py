@@ -160,3 +160,10 @@ def test_a_moved_search_finds_what_a_new_one_finds():
     moved, anew = search.move(answer).run(), best_arm(below, epsilon=0.05, delta=0.1, seed=0)
     assert abs(worth(game, moved.answer) - worth(game, anew.answer)) <= 0.05  # nothing is left to chance
     assert moved.exact_evaluations < anew.exact_evaluations
+
+
+def test_a_move_to_what_is_no_state_is_refused():
+    search = Search(problems.paper_lattice(), seed=0, epsilon=0.3, delta=0.1)
+    for state in ("zz", None, [1], {}):
+        with pytest.raises(ValueError, match="state must be one below the root, got"):
+            search.move(state)

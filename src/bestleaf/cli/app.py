@@ -92,7 +92,7 @@ def check(options: TableOptions) -> None:
     if isinstance(table, RefusedTableError):
         tell(console, f"bestleaf select refuses this table: {complaint(table)}.")
         raise typer.Exit(REFUSED)
-    drop = [] if found is None else [text for name in found.to_drop for text in ("--drop", name)]
+    drop = [] if found is None else [text for name in found.leaks for text in ("--drop", name)]
     typed = ["select" if text == "check" else text for text in sys.argv[1:]]
     but = " (without --drop for what is known before the target)" if drop else ""
     tell(console, f"bestleaf select takes this table. Next{but}:")

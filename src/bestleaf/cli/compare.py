@@ -59,15 +59,11 @@ def compare(
 
     console = Console() if Console().is_terminal else Console(width=160)
     tell_notes(console, table)
-    limits: dict[str, Any] = {
-        "max_features": max_features,
-        "include": include or (),
-        "exclude": exclude or (),
-        "scoring": scoring,
-    }
-    how: dict[str, Any] = {"task": options.task, "max_time": max_time, "n_jobs": n_jobs, "random_state": random_state}
+    how: dict[str, Any] = {"include": include or (), "exclude": exclude or (), "max_features": max_features}
+    how |= {"task": options.task, "scoring": scoring, "max_time": max_time, "n_jobs": n_jobs}
     chosen = methods(peers or None)
-    results = compared(table, holdout=holdout, splits=splits, peers=chosen, estimator=estimator, **limits, **how)
+    how |= {"peers": chosen, "estimator": estimator, "random_state": random_state}
+    results = compared(table, holdout=holdout, splits=splits, **how)
     rows, code = [], 0
     columns = (SpinnerColumn(), *Progress.get_default_columns(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -18,19 +18,17 @@ from typer import Option
 from bestleaf.checks import shown
 from bestleaf.cli import at_once
 from bestleaf.files import check_writable
+from bestleaf.proof.text import LOUD
 
 if TYPE_CHECKING:
     from bestleaf.tables.load import RefusedTableError, Table
 
 PAGE = (".html", ".htm")  # endings of a page
 TABLE, SELECTED, FILES, SELDOM = "The table", "What is selected, and how it is judged", "Files", "Further settings"
-LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
-ANSWERS = {  # by kinds of findings, what can be done about them
-    frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
-    frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
-    frozenset(
-        {"leak", "leak by gaps", "leak of two", "duplicate", "copy", "sum"}
-    ): "--drop COLUMN leaves a column out.",
+ANSWERS = {  # what can be done about kinds of findings
+    "--keep COLUMN takes a column in that is left out.": {"unnamed", "row number", "id", "empty"},
+    "--missing TEXT takes cells with this text as missing values.": {"marker"},
+    "--drop COLUMN leaves a column out.": {"leak", "leak by gaps", "leak of two", "duplicate", "copy", "sum"},
 }
 
 
@@ -167,4 +165,4 @@ def loud(notes: Iterable[str]) -> list[str]:
 def tell_notes(console: Console, table: Table | RefusedTableError) -> None:
     """Print what was done to a table and what was found in it, and which options change that."""
     kinds = [] if table.check is None else [one.kind for one in table.check.findings]
-    tell(console, *table.notes, *(words for option, words in ANSWERS.items() if not option.isdisjoint(kinds)))
+    tell(console, *table.notes, *(words for words, some in ANSWERS.items() if not some.isdisjoint(kinds)))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from bestleaf.columns.look import numbers, texts
+from bestleaf.columns.look import numbers
 from bestleaf.features.ranking import auc
 
 ALMOST = 0.995  # AUC, or rank correlation, from which on a column may be a leak
@@ -273,6 +273,13 @@ def _correlation(one: np.ndarray, other: np.ndarray) -> float:
 
 def _categories(features: pd.DataFrame) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the columns of text that have rows enough of each category, as numbers of categories."""
-    for name, codes, values in texts(features):
+    for place, one in enumerate(features.dtypes):
+        if one.kind not in "OSUT" or isinstance(one, pd.PeriodDtype):
+            continue
+        name, column = features.columns[place], features.iloc[:, place].to_numpy(object)
+        try:
+            codes, values = pd.factorize(column)
+        except TypeError:  # lists and dictionaries
+            continue
         if 1 < len(values) <= len(features) / A_GROUP:
             yield name, codes + 1  # missing values are a category of their own

@@ -47,28 +47,11 @@ def looked_at(features: pd.DataFrame, read: dict[str, Read]) -> list[Look]:
 
 def numbers(features: pd.DataFrame) -> Iterator[tuple[list[str], np.ndarray]]:
     """Yield the columns of numbers [columns, rows], many at a time, with their names; missing values are nan."""
-    for some in _blocks(features, "biuf"):
-        yield list(some.columns), np.ascontiguousarray(some.to_numpy(np.float64, na_value=np.nan).T)
-
-
-def texts(features: pd.DataFrame) -> Iterator[tuple[str, np.ndarray, list[object]]]:
-    """Yield the other columns, except dates: the number of each value (-1 if it is missing), and the values."""
-    for some in _blocks(features, "OSUT"):
-        for name, column in zip(some.columns, some.to_numpy(object).T, strict=True):
-            try:
-                codes, values = pd.factorize(column)
-            except TypeError:  # lists and dictionaries
-                continue
-            yield name, codes, list(values)
-
-
-def _blocks(features: pd.DataFrame, kinds: str) -> Iterator[pd.DataFrame]:
-    """Yield the columns of some kinds of types, as many at a time as memory allows."""
-    types = enumerate(features.dtypes)
-    places = [place for place, one in types if one.kind in kinds and not isinstance(one, pd.PeriodDtype)]
+    places = [place for place, one in enumerate(features.dtypes) if one.kind in "biuf"]
     many = max(1, AT_ONCE // max(1, len(features)))
     for start in range(0, len(places), many):
-        yield features.iloc[:, places[start : start + many]]
+        some = features.iloc[:, places[start : start + many]]
+        yield list(some.columns), np.ascontiguousarray(some.to_numpy(np.float64, na_value=np.nan).T)
 
 
 def _of_numbers(names: list[str], columns: np.ndarray) -> Iterator[Look]:

@@ -61,10 +61,8 @@ class FuseResult(UCTResult):
     rollouts: int
 
     def __str__(self) -> str:
-        return (
-            f"Recommended: {self.answer}, value {self.value:.4f} after {self.samples:,} samples ({self.reason}). "
-            "FUSE gives no guarantee."
-        )
+        after = f"after {self.samples:,} samples ({self.reason}). FUSE gives no guarantee."
+        return f"Recommended: {self.answer}, value {self.value:.4f} {after}"
 
 
 class Fuse(UCT):
@@ -124,11 +122,7 @@ class Fuse(UCT):
 
 
 def fuse_search(
-    lattice: FeatureLattice,
-    *,
-    seed: Seed = None,
-    callback: Callable[[Progress], object] | None = None,
-    **settings: Any,
+    lattice: FeatureLattice, *, seed: Seed = None, callback: Callable[[Progress], object] | None = None, **settings: Any
 ) -> FuseResult:
     """Search the lattice of feature subsets by FUSE and recommend a subset, without a guarantee.
 

@@ -39,13 +39,8 @@ class Truth(NamedTuple):
 def searched(problem: Any, *, seed: int, search: Callable[..., Any] = best_arm, **settings: Any) -> Row:
     """Return what one search measures; `search` is `best_arm`, `best_leaf`, `uct_search` or a function like them."""
     found = search(problem, seed=seed, **settings)
-    return {
-        "answer": found.answer,
-        "samples": found.samples,
-        "seconds": found.seconds,
-        "gap": getattr(found, "gap", nan),
-        "reason": found.reason,
-    }
+    cost = {"samples": found.samples, "seconds": found.seconds}
+    return {"answer": found.answer, **cost, "gap": getattr(found, "gap", nan), "reason": found.reason}
 
 
 def experiment(
@@ -94,7 +89,13 @@ def experiment(
     for name, given in {"problems": problems, "settings": settings}.items():
         if not isinstance(given, Mapping):
             raise TypeError(f"{name} must be a dictionary of {name} by name, got {shown(given)}")
-    numbers = list(range(whole("seeds", seeds, 1)) if isinstance(seeds, int) else seeds)
+    for name, one in dict[str, Any](settings).items():
+        if not isinstance(one, Mapping) or "seed" in one:
+            rule = "settings must be dictionaries of keywords without a seed"
+            raise TypeError(f"{rule}, got {shown(one)} for {shown(name)}")
+    if not isinstance(seeds, Iterable):
+        seeds = range(whole("seeds", seeds, 1))
+    numbers = list(dict.fromkeys(seeds))
     tasks = [(problem, setting, seed) for problem in problems for setting in settings for seed in numbers]
     console, rows, questions, interrupted = Console(), dict[Any, Row](), dict[Any, bytes](), False
     kept = opened(memory)
@@ -121,7 +122,7 @@ def experiment(
                     raise KeyboardInterrupt
                 rows[task] = row
                 if kept is not None:
-                    kept.put(questions[task], json.dumps(row, default=_plain).encode())
+                    kept.put(questions[task], json.dumps(row, default=np.generic.item).encode())
         except KeyboardInterrupt:
             interrupted = True
             with warnings.catch_warnings():
@@ -144,6 +145,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     "at most" is the upper end of the error probability with 95 % confidence (Clopper and Pearson), so that it can be
     compared with delta. "times limit" is the mean number of samples over `paper.theory.lower_bound`.
     """
+    if table.empty:
+        raise ValueError("table must have a row of an experiment at least, got none")
     lines = []
     for (problem, setting), mine in table.groupby(["problem", "setting"], sort=False):
         right = mine["correct"] if "correct" in mine and mine["correct"].notna().all() else None
@@ -174,7 +177,10 @@ def truth_of(problem: Any) -> Truth | None:
 
 def _row(run: Callable[..., Row], problem: Any, truth: Truth | None, settings: Settings, seed: int) -> Row:
     """Return the row of one run, in a process."""
-    row = dict(run(problem, seed=seed, **settings))
+    found = run(problem, seed=seed, **settings)
+    if not isinstance(found, Mapping):
+        raise TypeError(f"run must return a dictionary, got {shown(found)}")
+    row = dict(found)
     if truth is not None and "answer" in row:
         answer = row["answer"]
         worth = truth.arms[answer] if answer in truth.arms else problem.mean(answer) if answer is not None else nan
@@ -196,7 +202,3 @@ def _limit(problem: Any, settings: Settings) -> float:
 
 def _name(part: Any) -> object:
     return part.item() if isinstance(part, np.generic) else getattr(part, "__qualname__", repr(part))
-
-
-def _plain(number: Any) -> object:
-    return number.item()

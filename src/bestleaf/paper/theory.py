@@ -269,15 +269,19 @@ def _separated(means: np.ndarray, answer: list[int], epsilon: float) -> float:
     others = np.setdiff1d(np.arange(len(means)), answer)
     if not len(others):
         return inf
-    levels = np.linspace(
-        max(0.0, means.min() - epsilon), means.max(), 401
-    )  # to which the answer falls, and above which another one rises
+    # The answer falls to a level, and another one rises above it.
+    levels = np.linspace(max(0.0, means.min() - epsilon), means.max(), 401)
     fall = np.where(means[answer, None] > levels, _divergence(means[answer, None], levels), 0.0)
     above = np.minimum(levels + epsilon, 1.0)
     rise = np.where(means[others, None] < above, _divergence(means[others, None], above), 0.0)
+    told = np.isfinite(fall).all(axis=0) & np.isfinite(rise)  # a mean of 0 or 1 is told from others by one sample
+    others, rise, told = others[told.any(axis=1)], rise[told.any(axis=1)], told[told.any(axis=1)]
+    if not len(others):
+        return inf
+    fall, rise = np.where(np.isfinite(fall), fall, 0.0), np.where(told, rise, 0.0)
     shares, cuts, best = np.full(len(means), 1.0 / len(means)), list[np.ndarray](), 0.0
     for _ in range(1000):
-        costs = shares[answer] @ fall + shares[others, None] * rise
+        costs = np.where(told, shares[answer] @ fall + shares[others, None] * rise, inf)
         best = max(best, float(costs.min()))
         for other, level in enumerate(costs.argmin(axis=1)):
             cut = np.zeros(len(means))

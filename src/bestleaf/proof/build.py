@@ -35,14 +35,11 @@ def named(label: object) -> Label:
 
 def star(labels: Sequence[Label], root: Label, values: np.ndarray) -> tuple[Graph, tuple[Leaf, ...]]:
     """Return the graph of a root with the subsets that were evaluated below it, best known by their exact values."""
-    graph = Graph(
-        labels=(root, *labels), children=(tuple(range(1, len(labels) + 1)), *[()] * len(labels)), two_player=False
-    )
-    leaves = tuple(
+    graph = Graph(labels=(root, *labels), children=(tuple(range(1, len(labels) + 1)), *[()] * len(labels)))
+    return graph, tuple(
         Leaf(node=node, terminal=True, exact=True, count=1, mean=value, lower=value, upper=value)
         for node, value in enumerate(values.tolist(), 1)
     )
-    return graph, leaves
 
 
 def compared_leaves(

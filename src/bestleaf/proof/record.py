@@ -15,7 +15,6 @@ There are four claims, and every one may be missing:
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pathlib
 import stat
@@ -28,10 +27,10 @@ import msgspec
 from msgspec import Meta, Struct, structs
 
 from bestleaf.files import write_atomically
+from bestleaf.proof.check import LARGEST, checksum
 from bestleaf.proof.text import in_line
 
 FORMAT, FORMAT_VERSION = "bestleaf certificate", 4
-LARGEST = 256 * 10**6  # bytes of a file that is read
 STOP = -1  # ends the label of a complete subset
 
 Count = Annotated[int, Meta(ge=0)]
@@ -113,9 +112,7 @@ class SearchClaim(Record, frozen=True, kw_only=True):
     stopping: Name
     proposal: Name
     proof: Literal["none", "conditional", "rigorous"]
-    answer: (
-        Count  # a child of the root (arm) or a leaf; of a plan its first move, or 0 if the player does not move first
-    )
+    answer: Count  # a child of the root or a leaf; of a plan its first move, 0 if the player does not move first
     lower: Value
     upper: Value
     gap: Annotated[float, Meta(ge=-1.0, le=1.0)]
@@ -134,16 +131,17 @@ class SearchClaim(Record, frozen=True, kw_only=True):
     @property
     def known_gap(self) -> float:
         """The gap among the leaves that were sampled often enough to say anything."""
-        from bestleaf.proof.build import gap_among_compared
-
-        return gap_among_compared(self)[0]
+        return self._among_compared()[0]
 
     @property
     def compared(self) -> int:
         """How many leaves were sampled often enough to say anything."""
+        return self._among_compared()[1]
+
+    def _among_compared(self) -> tuple[float, int]:
         from bestleaf.proof.build import gap_among_compared
 
-        return gap_among_compared(self)[1]
+        return gap_among_compared(self)
 
     @property
     def label(self) -> Label:
@@ -368,9 +366,8 @@ class Told(Record, frozen=True, kw_only=True):
     """What a report also shows. Nobody checks it, and no claim rests on it."""
 
     history: tuple[Step, ...] = ()
-    by_size: tuple[
-        tuple[Positive, float, tuple[str, ...]], ...
-    ] = ()  # size, value, features: the best subset evaluated
+    # size, value, features: the best subset evaluated
+    by_size: tuple[tuple[Positive, float, tuple[str, ...]], ...] = ()
     feature_scores: dict[str, float | None] = {}  # mean value of the rollouts with a feature
     without: dict[str, float] = {}  # unit -> score or value of the answer without it
     all_features: float | None = None  # training value of all features
@@ -545,12 +542,6 @@ def schema() -> dict[str, object]:
     return msgspec.json.schema(Certificate)
 
 
-def checksum(content: dict[str, object]) -> str:
-    """Return the SHA-256 of everything but the checksum; it does not depend on the layout of the file."""
-    kept = {name: value for name, value in content.items() if name != "checksum"}
-    return hashlib.sha256(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
 def read_text(path: str | pathlib.Path) -> str:
     """Return the text of a file that is not too large; refuse a device or a pipe, which may have no end."""
     kind = pathlib.Path(path).stat().st_mode
@@ -577,9 +568,8 @@ def content_of(text: str) -> dict[str, object]:
     version = content.get("format_version")
     if version != FORMAT_VERSION or type(version) is not int:
         old = ", of an older bestleaf: search again" if version in (1, 2, 3) else ""
-        raise ValueError(
-            f"the certificate must have format version {FORMAT_VERSION}, got format version {version!r:.40}{old}"
-        )
+        needed = f"the certificate must have format version {FORMAT_VERSION}"
+        raise ValueError(f"{needed}, got format version {version!r:.40}{old}")
     if content.get("checksum") is None:
         raise ValueError("the certificate must have a checksum, got none, so it is not as it was saved")
     return content

@@ -5,22 +5,19 @@ What is said of new rows and of the path is in `bestleaf.proof.words_new_rows`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 from math import ceil
 
-from bestleaf.proof.record import Certificate, SearchClaim
-from bestleaf.proof.text import counted, first_of
-from bestleaf.proof.words_data import (
-    beyond_reference,
-    choice_in_words,
-    endless_play,
-    few,
-    label_in_words,
-    objective_in_words,
-    unit_names,
-)
+from bestleaf.proof.record import STOP, Certificate, Data, Encoding, Estimator, Graph, Label, Neighbours, SearchClaim
+from bestleaf.proof.text import all_shown, counted, first_of, in_line, visible
 from bestleaf.proof.words_new_rows import about_new_rows, answer_lines, not_claimed_of_new_rows, often_in_words
 
 NOT_SETTLED = "Not settled"
+CALLED = {"roc_auc": "AUC", "r2": "R²", "concordance": "concordance index"}  # scores whose name needs no explanation
+FEW = 5  # columns named in a claim
+D2 = ("d2_absolute_error_score", "d2_brier_score", "d2_log_loss_score")
+BELOW_0 = ("r2", "explained_variance", "matthews_corrcoef", *D2)  # may be negative; as values they count as 0 then
 
 # ---- the whole
 
@@ -73,21 +70,15 @@ def not_claimed(record: Certificate) -> list[str]:
     if record.data is None and search is not None:
         grown = [f"anything {more}about states that are not in the graph; it grew while it was searched."]
         return ([] if search.expansion is None else grown) + endless_play(search.graph)
-    new = [
-        "anything about new data. The training value is the one the search maximised on these rows; keep some aside to "
-        "measure more."
-    ]
+    new = ["anything about new data: the training value is the one the search maximised on these rows."]
     if record.new_rows is not None or record.path is not None:
         new = not_claimed_of_new_rows(record)
     if search is None or _of_all(record, search) or _ceiling(record, search):
         return new
     if record.all_subsets is not None:
         return ["anything about subsets that were not evaluated exactly.", *new]
-    others = (
-        "that no subset is better that was not evaluated exactly. Of those only the mean value of random completions "
-        "of a partial subset is bounded, and that bounds no single one of them."
-    )
-    return [others, *new]
+    others = "that no subset is better that was not evaluated exactly"
+    return [f"{others}. The mean value of random completions of a partial subset bounds no single one of them.", *new]
 
 
 def cost_in_words(record: Certificate) -> str:
@@ -125,10 +116,8 @@ def _precision(record: Certificate) -> str | None:
     error = None if record.told is None else record.told.standard_error
     if error is None or record.search is None or error <= record.search.epsilon:
         return None
-    return (
-        f"The proof is finer than the data: on other rows of the same kind the value would differ by about "
-        f"{error:.4f} (standard error), more than epsilon {record.search.epsilon:g}."
-    )
+    said = "The proof is finer than the data: on other rows of the same kind the value would differ by about"
+    return f"{said} {error:.4f} (standard error), more than epsilon {record.search.epsilon:g}."
 
 
 # ---- the claim of the search
@@ -151,10 +140,10 @@ def _of_leaves(record: Certificate, search: SearchClaim) -> str:
         first = 0 in search.graph.minimizes and search.plan is None
         who = _on_average(search) + (" for the opponent, who moves first," if first else "")
         none = f"no {_where(record, search)} {_better(record, search.epsilon, who)}"
-        return _promise(f"{none}{beyond_reference(record.data)}", search, certain=search.certain)
+        return _promise(none, search, certain=search.certain)
     if search.gap <= search.epsilon:
         return f"{NOT_SETTLED}: no other {_where(record, search)} was there to compare with."
-    return f"{NOT_SETTLED}. {unsettled_in_words(record)}{_larger_one(record, search)}"
+    return f"{NOT_SETTLED}. {unsettled_in_words(record)}"
 
 
 def _examined(record: Certificate, search: SearchClaim) -> str:
@@ -186,24 +175,11 @@ def unsettled_in_words(record: Certificate) -> str:
     listed = f"{many:,} {'leaves of the whole graph' if whole else 'candidates'}"
     listed += "" if record.data is None else f" ({choice_in_words(record.data)})"
     text = f"Of the {listed}, {compared:,} were compared." if rest else f"All {listed} were compared."
-    text += f" {_promise(f'{none}{beyond_reference(record.data)}', search, certain=exact == compared)}"
+    text += f" {_promise(none, search, certain=exact == compared)}"
     if rest:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
         text += f" The other {was} not compared, or not often enough: {they} may be better by up to {_most(gap):.4f}."
     return text
-
-
-def _larger_one(record: Certificate, search: SearchClaim) -> str:
-    """Return by how much the best subset evaluated is better, if the answer was preferred because it is smaller."""
-    exact = [leaf for leaf in search.leaves if leaf.exact]
-    if record.data is None or all(leaf.node != search.answer for leaf in exact):
-        return ""
-    best = max(exact, key=lambda leaf: leaf.lower)
-    label, more = search.label_of(best), best.lower - search.lower
-    if more <= 0 or len(label) <= len(search.label):
-        return ""
-    size = counted(len(label) - 1, "column")
-    return f" The best subset evaluated has {size} and is better by {more:.4f}; the answer is smaller."
 
 
 def _where(record: Certificate, search: SearchClaim) -> str:
@@ -261,24 +237,19 @@ def _jointly(record: Certificate) -> list[str]:
 # ---- all subsets, one step away
 
 
-def _has_all(record: Certificate) -> bool:
-    """Whether all subsets that may be chosen were evaluated and counted."""
-    part, data = record.all_subsets, record.data
-    return part is not None and data is not None and part.evaluated == data.choice.subsets()
-
-
 def _of_all(record: Certificate, search: SearchClaim) -> list[str]:
     """Return the claim about all subsets, if all were evaluated."""
     data, every = record.data, record.all_subsets
-    whole = search.expansion is None and search.certain and every is None
-    if data is None or not record.settled or not (_has_all(record) or whole):
+    if data is None or not record.settled:
         return []
     many, space = len(search.leaves) if every is None else every.evaluated, choice_in_words(data)
+    if not (search.expansion is None and search.certain if every is None else many == data.choice.subsets()):
+        return []
     if many == 1:
         return [f"The only subset that may be chosen was evaluated: there is no other. To choose from: {space}."]
     better = "has a higher training value" if search.gap <= 0 else _better(record, search.epsilon)
     best = f"the highest training value is {max(leaf.lower for leaf in search.leaves):.4f}, no other {better}"
-    return [f"All {many:,} subsets that may be chosen were evaluated ({space}): {best}{beyond_reference(data)}."]
+    return [f"All {many:,} subsets that may be chosen were evaluated ({space}): {best}."]
 
 
 def _ceiling(record: Certificate, search: SearchClaim) -> list[str]:
@@ -297,14 +268,113 @@ def _of_local(record: Certificate, search: SearchClaim) -> list[str]:
     nearby = f"all {counted(many, one, 'leaves' if data is None else None)} one step away were evaluated"
     if many < 2:
         nearby = f"the only {one} one step away was evaluated" if many else f"there is no {one} one step away"
+    more = f"by more than {claim.epsilon:g}: {nearby}."
     if claim.choice is None or data is None:
-        return [
-            f"No leaf one step away, as the problem lists them, is better by more than {claim.epsilon:g}: {nearby}."
-        ]
+        return [f"No leaf one step away, as the problem lists them, is better {more}"]
     choice, usable = claim.choice, len(claim.choice.units())
     which = "" if usable == len(data.units) else f" of the {usable:,} allowed"
     limits = f" with {few(choice.forced, data)} always in" if choice.forced else ""
     if len(search.label) - 1 == choice.limit < usable:
         limits = f" within the limit of {counted(choice.limit, 'column')}{limits}"
-    text = f"No single column{which} added, dropped or exchanged{limits} raises the training value"
-    return [f"{text} by more than {claim.epsilon:g}: {nearby}."]
+    return [f"No single column{which} added, dropped or exchanged{limits} raises the training value {more}"]
+
+
+# ---- what the claims are about: columns, what may be chosen, what a value is
+
+
+def choice_in_words(data: Data) -> str:
+    """Return in words what may be chosen, with every limit."""
+    choice, total, known = data.choice, len(data.units), data.choice.units()
+    limit = "" if choice.limit == len(known) else f"at most {choice.limit:,} of "
+    text = limit + ("" if len(known) == total else f"{len(known):,} allowed of ") + counted(total, "column")
+    excluded = sorted(set(range(total)).difference(known))
+    for what, units in (("excluded", excluded), ("always in", choice.forced)):
+        text += f"; {what}: {few(units, data)}" if units else ""
+    return text
+
+
+def few(units: Sequence[int], data: Data) -> str:
+    """Return the first of some units by name."""
+    names, more = unit_names(data), "" if len(units) <= FEW else f" and {len(units) - FEW:,} more"
+    return ", ".join(names[unit] for unit in units[:FEW]) + more
+
+
+def unit_names(data: Data) -> list[str]:
+    """Return the name of each unit; of a group, the names of its columns in braces."""
+    names = all_shown(data.names)
+    groups = [[names[column] for column in group] for group in data.units]
+    return [one[0] if len(one) == 1 else f"{{{first_of(one)}}}" for one in groups]
+
+
+def label_in_words(label: Label) -> str:
+    """Return the label of a state as its problem would write it."""
+    return in_line(label if isinstance(label, str) else repr(_as_tuple(label)), 200)
+
+
+def _as_tuple(label: Label) -> Label:
+    return tuple(map(_as_tuple, label)) if isinstance(label, list | tuple) else label
+
+
+def subset_in_words(label: Label, data: Data | None) -> str:
+    """Return a subset by the names of its columns; the label of another state as its problem would write it."""
+    if data is None:
+        return label_in_words(label)
+    names = unit_names(data)
+    return f"{{{first_of([names[unit] for unit in label if unit != STOP])}}}"
+
+
+def objective_in_words(data: Data) -> str:
+    """Return what the value of a subset is, or by what a set of columns is judged."""
+    objective = data.objective
+    if isinstance(objective, Neighbours):
+        return _neighbours(objective, data.rows)
+    weighted = "weighted " if objective.weighted else ""
+    if isinstance(objective, Estimator):
+        clipped = ", each at least 0" if objective.scoring in BELOW_0 else ""
+        return f"mean {weighted}{objective.scoring} of {objective.name} on {objective.splits} fixed splits{clipped}"
+    judges, scoring = ", ".join(map(visible, objective.judges)), CALLED.get(objective.scoring, objective.scoring)
+    return f"{weighted}{scoring}{', mean' if len(objective.judges) > 1 else ''} of {judges}"
+
+
+def _neighbours(votes: Neighbours, rows: int) -> str:
+    """Return how the votes of nearest neighbours are scored, and on which of the rows."""
+    kind = {0: "concordance index", 2: "AUC"}.get(votes.classes, f"mean one-against-rest AUC ({votes.classes} classes)")
+    how = f"the votes of {votes.n_neighbors} nearest neighbours{' from other groups' * votes.grouped}"
+    weights = ", rows weighted" * votes.weighted
+    if votes.reference_rows is not None and votes.query_rows is not None:
+        others = rows - votes.reference_rows
+        part = "" if votes.query_rows == others else f"a fixed random part of {votes.query_rows:,} of "
+        where = f"in a fixed reference of {votes.reference_rows:,} rows, on {part}the other {others:,} rows"
+        return f"{kind} of {how} {where}{weights}"
+    where = f"all {rows:,} rows"
+    if votes.queries < rows:
+        why = "computing it on all would take too long; neighbours are searched among all"
+        where = f"a fixed random subsample of {votes.queries:,} of the {rows:,} rows ({why})"
+    return f"leave-{'one-group' if votes.grouped else 'one'}-out {kind} of {how} on {where}{weights}"
+
+
+def encoding_in_words(encoding: Encoding) -> str:
+    """Return how the columns of a table became numbers."""
+    dates = {"parts": "dates as their parts", "number": "dates as days since 1970", "drop": "dates left out"}
+    missing = {None: "missing values refused", "keep": "missing values left to the estimator"}
+    filled = missing.get(encoding.impute, f"missing values filled ({encoding.impute})")
+    left_out = f"; left out: {first_of([visible(name) for name in encoding.left_out])}" if encoding.left_out else ""
+    if encoding.own is not None:
+        return f"columns became numbers by {visible(encoding.own)}, which verify cannot repeat{left_out}"
+    categories = "a column of zeros and ones for each level of a category"
+    return f"{categories}; {filled}; {dates[encoding.dates]}{left_out}"
+
+
+def endless_play(graph: Graph) -> list[str]:
+    """Return what play without end is taken to be worth, in a game with cycles."""
+    if graph.endless:
+        lower, upper = min(one.lower for one in graph.endless), max(one.upper for one in graph.endless)
+        taken = f"is taken to be {lower:.4g}" if lower == upper else f"may be anything from {lower:.4g} to {upper:.4g}"
+        return [f"what play without end is worth; it {taken}, as the problem says."]
+    try:
+        if graph.two_player:
+            TopologicalSorter(dict(enumerate(graph.children))).prepare()
+    except CycleError:
+        blamed = "it counts against the one who could leave, and may be anything where both could or nobody"
+        return [f"what play without end is worth; {blamed}."]
+    return []

@@ -145,13 +145,13 @@ def _score_lines(certificate: Certificate, claim: NewRowsClaim) -> list[str]:
     sure = f"proved by {by}" if claim.table is not None else f"estimate{errors} by {by}"
     mean = "mean of " if len(claim.judges) > 1 else ""
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
-    found = f"{measure_of(certificate)} {claim.score:.3f}{in_words(score, before=', ')}"
+    found = f"{measure_of(certificate)} {claim.score:.3f}{interval_in_words(score, before=', ')}"
     if like_guessing(claim):
         found = f"no better than guessing ({claim.guessing:.3g}), so do not rely on these columns; {found}"
     text = f"Score on new rows: {found} ({sure}; {mean}{judges})"
     if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
         return [f"{text}; these are all columns"]
-    gain = f"{claim.score - claim.all_columns:+.3f}{in_words(difference, '+', ', ')}"
+    gain = f"{claim.score - claim.all_columns:+.3f}{interval_in_words(difference, '+', ', ')}"
     return [text, f"Difference to {_all_columns(certificate)}: {difference_word(claim)}, {gain}"]
 
 
@@ -214,10 +214,8 @@ def about_new_rows(certificate: Certificate) -> list[str]:
     low, high = claim.interval
     names = certificate.features or ()
     columns = "this column" if len(names) == 1 else f"these {len(names)} columns"
-    parts = [
-        f"With probability {1 - claim.delta:g}, {judged} with {columns} on new rows is between {_least(low)} and "
-        f"{_most(high)}"
-    ]
+    between = f"between {_least(low)} and {_most(high)}"
+    parts = [f"With probability {1 - claim.delta:g}, {judged} with {columns} on new rows is {between}"]
     least, most = claim.difference_interval or (0.0, 0.0)
     if claim.table.sets[0] != max(claim.table.sets):
         above = f"at least {_least(least)} above" if least > 0 else f"at most {_most(-least)} below"
@@ -268,7 +266,7 @@ def _all_columns(certificate: Certificate) -> str:
     return f"all {allowed} columns" + ("" if allowed == len(data.names) else " that may be chosen")
 
 
-def in_words(interval: Interval | None, sign: str = "", before: str = "") -> str:
+def interval_in_words(interval: Interval | None, sign: str = "", before: str = "") -> str:
     """Return an interval in words, rounded outward; nothing if there is none."""
     if interval is None:
         return ""

@@ -13,8 +13,7 @@ from bestleaf.checks import one_of
 from bestleaf.files import write_atomically
 from bestleaf.proof.record import Certificate
 from bestleaf.proof.text import in_line
-from bestleaf.proof.words import cost_in_words
-from bestleaf.proof.words_data import encoding_in_words, objective_in_words
+from bestleaf.proof.words import cost_in_words, encoding_in_words, objective_in_words
 from bestleaf.proof.words_new_rows import almost_perfect
 from bestleaf.report.content import cards_of, columns_of, nearly_chosen, rows_of, sizes_of
 from bestleaf.report.drawing import Picture, draw_intervals, draw_path, standalone, templates

@@ -23,18 +23,7 @@ from bestleaf.engine.kernels.reach import list_below, strongest_rival_of
 from bestleaf.engine.records import EXACT, INNER, NOISY, SOLVED, TEMPORARY, Decision
 from bestleaf.problems import State
 from bestleaf.proof.build import compared_leaves
-from bestleaf.search.plans import (
-    CHANCE,
-    LEAF,
-    OPPONENT,
-    PLAYER,
-    ROUNDING,
-    UNFINISHED,
-    Moves,
-    PlanValue,
-    reached,
-    value_of,
-)
+from bestleaf.search import plans
 from bestleaf.search.state import SearchState
 
 SURROUNDINGS = 2.0  # the leaves beside a leaf count as much as two samples of it
@@ -66,7 +55,7 @@ def most_likely(state: SearchState, decision: Decision) -> tuple[int, float]:
     return node, min(1.0, gap)
 
 
-def recommended_plan(state: SearchState) -> tuple[dict[int, int], PlanValue]:
+def recommended_plan(state: SearchState) -> tuple[dict[int, int], plans.PlanValue]:
     """Return the plan of highest lower bound if its loss is at most epsilon, otherwise the one that is likely best."""
     graph, known = state.graph, state.known
     moves, rows = moves_now(graph, known), known.known
@@ -74,9 +63,9 @@ def recommended_plan(state: SearchState) -> tuple[dict[int, int], PlanValue]:
     def surest(node: int) -> int:
         return max(moves.children(node), key=lambda child: (rows["lower"][child], rows["tie_break"][child]))
 
-    def followed(move_at: Callable[[int], int]) -> tuple[dict[int, int], PlanValue]:
-        plan = {node: move_at(node) for node in reached(moves, move_at) if moves.who(node) == PLAYER}
-        return plan, value_of(plan, moves)
+    def followed(move_at: Callable[[int], int]) -> tuple[dict[int, int], plans.PlanValue]:
+        plan = {node: move_at(node) for node in plans.reached(moves, move_at) if moves.who(node) == plans.PLAYER}
+        return plan, plans.value_of(plan, moves)
 
     plan, value = followed(surest)
     if value.loss > state.settings.epsilon:
@@ -179,11 +168,9 @@ def gap_among_leaves(node: int, gap: float, state: SearchState) -> float:
 
     That of a plan and of a root that is not opened is `gap`.
     """
-    graph, task = state.graph, state.settings.task
     if node == 0 or state.known.world["plans"]:
         return gap
-    found = _gap_of_move(node, graph, state.known) if task == "arm" else gap_of(node, task, graph, state.known)
-    return min(1.0, found)
+    return min(1.0, gap_of(node, state.settings.task, state.graph, state.known))
 
 
 def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tuple[int, float]:
@@ -201,10 +188,8 @@ def checked_answer(answer: Answer, state: SearchState, decision: Decision) -> tu
     except (TypeError, ValueError):
         fine = False
     if not fine:
-        nodes = f"a node from 1 to {len(state.graph) - 1}"
-        raise ValueError(
-            f"answer must return (node, gap), {nodes} and a gap of at most 1, or the node alone, got {shown(found)}"
-        )
+        pair = f"(node, gap), a node from 1 to {len(state.graph) - 1} and a gap of at most 1"
+        raise ValueError(f"answer must return {pair}, or the node alone, got {shown(found)}")
     if state.settings.task == "leaf" and state.graph.kinds[node] == INNER:
         raise ValueError(f"answer must return a leaf, got node {node} with children: {shown(state.graph.states[node])}")
     if state.settings.task == "arm" and node not in state.graph.linked("child", 0):
@@ -228,7 +213,9 @@ def _guided_values(
 
 
 def gap_of(node: int, task: str, graph: GrowingGraph, known: Knowledge) -> float:
-    """Return the gap of a node as the answer, for one player; intervals are cut to [0, 1]."""
+    """Return the gap of a leaf or a move at the root as the answer; intervals are cut to [0, 1]."""
+    if graph.adversarial:
+        return _gap_of_move(node, graph, known)
     if graph.kinds[node] == TEMPORARY and task == "leaf":
         return 1.0  # nothing is known of its children
     rival = int(strongest_rival_of(node, known.world))
@@ -278,7 +265,7 @@ def likely_move(graph: GrowingGraph, known: Knowledge) -> tuple[int, float]:
     if graph.kinds[0] != INNER:
         return 0, 0.0
     best = _likeliest(0, _drawn_values(graph, known), graph, known)
-    return best, max(0.0, _gap_of_move(best, graph, known))
+    return best, max(0.0, gap_of(best, "arm", graph, known))
 
 
 def _likeliest(node: int, drawn: np.ndarray, graph: GrowingGraph, known: Knowledge) -> int:
@@ -289,9 +276,7 @@ def _likeliest(node: int, drawn: np.ndarray, graph: GrowingGraph, known: Knowled
 
 
 def _gap_of_move(move: int, graph: GrowingGraph, known: Knowledge) -> float:
-    """Return how much better another move at the root may be."""
-    if not graph.adversarial:
-        return gap_of(move, "arm", graph, known)
+    """Return how much better another move at the root may be, with an opponent or chance."""
     children = graph.linked("child", 0)
     others = children[children != move]
     if not len(others):
@@ -365,23 +350,20 @@ def named_answer(given: object) -> Answer:
     raise TypeError(f"answer must be a function of the state and the decision or None, got {shown(given)}")
 
 
-def moves_now(graph: GrowingGraph, known: Knowledge) -> Moves:
+def moves_now(graph: GrowingGraph, known: Knowledge) -> plans.Moves:
     """Return the current graph as plans see it; intervals are cut to [0, 1]."""
     nodes, (lower, upper) = graph.nodes, bounds_now(graph, known)
 
     def who(node: int) -> int:
         kind = graph.kinds[node]
         if kind != INNER:
-            return UNFINISHED if kind == TEMPORARY else LEAF
-        return CHANCE if nodes["chance"][node] else OPPONENT if nodes["minimizes"][node] else PLAYER
+            return plans.UNFINISHED if kind == TEMPORARY else plans.LEAF
+        return plans.CHANCE if nodes["chance"][node] else plans.OPPONENT if nodes["minimizes"][node] else plans.PLAYER
 
-    return Moves(
-        who,
-        lambda node: graph.linked("child", node).tolist(),
-        lambda node: graph.chances(node) or [],
-        lower.tolist(),
-        upper.tolist(),
-    )
+    def children(node: int) -> list[int]:
+        return graph.linked("child", node).tolist()
+
+    return plans.Moves(who, children, lambda node: graph.chances(node) or [], lower.tolist(), upper.tolist())
 
 
 def bounds_now(graph: GrowingGraph, known: Knowledge) -> tuple[np.ndarray, np.ndarray]:
@@ -399,5 +381,5 @@ def bounds_now(graph: GrowingGraph, known: Knowledge) -> tuple[np.ndarray, np.nd
         _back_up(inner, both, graph)
         for node in inner[graph.nodes["chance"][inner] == 1].tolist():
             missing = 1.0 - sum(graph.chances(node) or [])
-            both[node, 1] += missing if missing > ROUNDING else 0.0
+            both[node, 1] += missing if missing > plans.ROUNDING else 0.0
     return both[:, 0], both[:, 1]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bestleaf.checks import check_keywords, function_or_none, shown, whole
-from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED
+from bestleaf.engine.records import LIMITED, SAMPLE, SOLVED, Decision
 from bestleaf.memory import Answers, Memory, opened
 from bestleaf.problems import Problem, State
 from bestleaf.search.answer import Answer, EvaluatedLeaf, checked_answer, gap_of, most_likely, named_answer
@@ -16,12 +16,14 @@ from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
 from bestleaf.search.executors import Serial, executor_for
 from bestleaf.search.growth import Growth, Pause, called, proposals_for
-from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
+from bestleaf.search.loop import act, let_the_best_in, search_slice
 from bestleaf.search.moves import Begun, carry_over
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.settings import Seed, Settings, checked_problem, name_of, stream
 from bestleaf.search.stages import LocalOptimum, Stage
 from bestleaf.search.state import SearchState
+
+Asked = TypeVar("Asked")
 
 
 class Inside(NamedTuple):
@@ -86,21 +88,20 @@ class Search:
         self._answer = named_answer(answer)
         self._asked: int | None = None
         self._requests: list[Request] = []
-        self._inside = inside
         self._begun = False  # the kernels are compiled, and the clock runs
         if seed is None and answers is not None:  # the same call without a seed has the seed of the first time
             seed = answers.seed(int(stream(None)[1] or 0), *self._told(answer))
         rng, number = stream(seed)
-        if n_jobs is not None and self.settings.batch_size is None:
+        executor, batches = inside.executor, None  # `batches` is the seed of samples drawn in batches
+        if self.settings.batch_size is not None:
+            executor = executor_for(n_jobs, "processes") if executor is None else executor
+            batches = int(rng.integers(2**63)) if number is None else number
+        elif n_jobs is not None:
             needed = "n_jobs needs batch_size, the number of samples asked for at once"
             raise ValueError(f"{needed}, got n_jobs={shown(n_jobs)}")
-        executor = inside.executor
-        if executor is None and self.settings.batch_size is not None:
-            executor = executor_for(n_jobs, "processes")
-        self._local = self._local_stage(problem)
-        batches = None  # the seed of samples drawn in batches
-        if self.settings.batch_size is not None:
-            batches = int(rng.integers(2**63)) if number is None else number
+        self._local: list[LocalOptimum] = []
+        if "local" in self.settings.guarantee:
+            self._local.append(LocalOptimum(problem, lambda: self._recommend()[0], enough=inside.enough))
         compiled = problem.compiled_oracle(rng) if batches is None and hasattr(problem, "compiled_oracle") else None
         rollouts = compiled if batches is None else getattr(problem, "plain_rollouts", lambda: None)()
         proposals = proposals_for(self.settings, problem, rollouts=rollouts is not None)
@@ -117,12 +118,6 @@ class Search:
         self.stages: list[Stage] = [*inside.stages, *self._local]
         if inside.seconds:
             self.budget.start(inside.seconds)
-
-    def _local_stage(self, problem: Problem) -> list[LocalOptimum]:
-        """Return the stage that checks the guarantee "local", if it is asked for."""
-        if "local" not in self.settings.guarantee:
-            return []
-        return [LocalOptimum(problem, lambda: self._recommend()[0], enough=self._inside.enough)]
 
     def _told(self, answer: Answer | None) -> list[object]:
         """Return the settings that tell one call without a seed from another, in words."""
@@ -181,7 +176,8 @@ class Search:
         searches of a game hold together, with probability 1 - delta; see `bestleaf.search.moves`. The new search keeps
         no memory.
         """
-        if self.settings.fixed and state not in self.state.graph.node_of:
+        may_be_one = getattr(state, "__hash__", None) is not None  # lists and dictionaries are no states
+        if not may_be_one or (self.settings.fixed and state not in self.state.graph.node_of):
             raise ValueError(f"state must be one below the root, got {shown(state)}")
         given = {one.name: getattr(self.settings, one.name) for one in fields(Settings)}
         workers = NOTHING_INSIDE if self.settings.batch_size is None else Inside(self.evaluator.executor)
@@ -194,20 +190,8 @@ class Search:
 
     def ask(self) -> State:
         """Return the state to sample next, or None when the search is over."""
-        self._begin_asking("ask")
-        state = self.state
-        check_time(state, self.budget)
-        while state.reason is None:
-            decision = self.evaluator.propose()
-            if decision.action == SAMPLE and self.evaluator.left > 0:
-                self._asked = decision.leaf
-                if (known := self._told_before(decision.leaf)) is None:
-                    break
-                self._absorb(known)
-            else:
-                self._act_without_sampling()
-        self._end_asking()
-        return state.graph.states[self._asked] if state.reason is None and self._asked is not None else None
+        self._asked = self._until_asked("ask", self._untold)
+        return None if self._asked is None else self.state.graph.states[self._asked]
 
     def tell(self, value: float) -> None:
         """Give one sample of the state that `ask` returned."""
@@ -230,11 +214,14 @@ class Search:
         """Return what stands for the next sample of a leaf that the caller draws."""
         return answers.question("told", self.state.graph.states[leaf], self.state.seed, self.state.samples)
 
-    def _told_before(self, leaf: int) -> float | None:
-        """Return the sample that was told at this point before; None if there is none."""
+    def _untold(self, decision: Decision) -> int | None:
+        """Return the leaf to sample; None if the same sample was told before: it is taken in."""
         answers = self.evaluator.answers
-        known = None if answers is None else answers.number(self._question(answers, leaf))
-        return None if known is None else known[0]
+        known = None if answers is None else answers.number(self._question(answers, decision.leaf))
+        if known is None or known[0] is None:
+            return decision.leaf
+        self._absorb(known[0])
+        return None
 
     def ask_batch(self, size: int) -> list[Request]:
         """Return the samples to draw next, the most useful first; an empty list when the search is over.
@@ -243,18 +230,8 @@ class Search:
         """
         if self.settings.batch_size is None:
             raise RuntimeError("ask_batch() needs a search with batch_size")
-        size, state = whole("size", size, 1), self.state
-        self._begin_asking("ask_batch")
-        self._requests = []
-        while state.reason is None and not self._requests:
-            self.budget.look()
-            check_time(state, self.budget)
-            decision = self.evaluator.propose()
-            if decision.action == SAMPLE and state.reason is None:
-                self._requests = self.evaluator.requests(decision, size)
-            if not self._requests and state.reason is None:
-                self._act_without_sampling()
-        self._end_asking()
+        size = whole("size", size, 1)
+        self._requests = self._until_asked("ask_batch", lambda now: self.evaluator.requests(now, size)) or []
         return list(self._requests)
 
     def tell_batch(self, values: Sequence[float]) -> None:
@@ -268,23 +245,28 @@ class Search:
         self.evaluator.tell(self.evaluator.propose(), self._requests, checked)
         self._requests = []
 
-    def _begin_asking(self, method: str) -> None:
+    def _until_asked(self, method: str, sampled: Callable[[Decision], Asked | None]) -> Asked | None:
+        """Do what decisions say until `sampled` says what to draw for one; return that, None if the search is over."""
         if self.stages:
             raise RuntimeError(f"{method}() searches the graph as grown only; use run() for a guarantee beyond it")
+        state, found = self.state, None
         self.budget.start()
-
-    def _act_without_sampling(self) -> None:
-        """Do what the decision says; if it says to sample, no samples are left."""
-        decision = self.evaluator.propose()
-        decision = decision._replace(action=LIMITED) if decision.action == SAMPLE else decision
-        act(decision, self.state, self.evaluator, self.growth)
-        if decision.action == SOLVED:
-            self.state.reason = "settled"
-
-    def _end_asking(self) -> None:
+        while state.reason is None and found is None:
+            if self.budget.look() <= 0:
+                state.reason = "max_time"
+                break
+            decision = self.evaluator.propose()
+            if decision.action == SAMPLE and self.evaluator.left > 0:
+                found = sampled(decision)
+                continue
+            decision = decision._replace(action=LIMITED) if decision.action == SAMPLE else decision
+            act(decision, state, self.evaluator, self.growth)
+            if decision.action == SOLVED:
+                state.reason = "settled"
         self.budget.look()
-        if self.state.reason is not None and self._memory is not None:
+        if state.reason is not None and self._memory is not None:
             self._memory.write()
+        return found
 
     # What is known.
 

@@ -23,13 +23,7 @@ SLICE = 0.05  # seconds between two looks at the clock, the callback and Ctrl-C
 
 
 class Budget:
-    """Clock, samples, memory and Ctrl-C of one search.
-
-    Parameters
-    ----------
-    max_samples, max_time, max_memory : default=None
-        Samples and values, seconds, and bytes allowed; None for no limit.
-    """
+    """Clock, samples (and values), memory in bytes and Ctrl-C of one search; a limit of None is none."""
 
     slice = SLICE
 
@@ -78,10 +72,8 @@ class Budget:
             exceeded = f"max_memory={self.max_memory}"
         else:
             return
-        raise ValueError(
-            f"{exceeded} is not enough to build and search the whole graph (at least {nodes:,} nodes); give "
-            "expansion=b to grow it instead"
-        )
+        whole = f"build and search the whole graph (at least {nodes:,} nodes)"
+        raise ValueError(f"{exceeded} is not enough to {whole}; give expansion=b to grow it instead")
 
     @property
     def hurried(self) -> str | None:

@@ -35,22 +35,10 @@ class Request(NamedTuple):
 class Evaluator:
     """Draws samples and computes values for one search, within its budget.
 
-    Samples come from compiled kernels where the problem has them, otherwise from ``problem.sample``; with a
-    `batch_size` they are drawn in batches by an executor. Every sample of a batch has its own random stream. So the
-    answer depends on the size of the batches, but not on the workers.
-
-    Parameters
-    ----------
-    state, budget : SearchState, Budget
-        State and budget of the search.
-    compiled : object or None
-        The compiled oracle of the problem.
-    executor : Serial or None
-        Draws batches; None for this thread.
-    seed : int or None
-        Seed of the samples drawn in batches; None without batches.
-    answers : Answers, default=None
-        Answers of earlier runs; the problem is asked only for others.
+    Samples come from the `compiled` oracle where the problem has one, otherwise from ``problem.sample``; with a
+    `batch_size` they are drawn in batches by an executor. Every sample of a batch has its own random stream, made from
+    `seed`. So the answer depends on the size of the batches, but not on the workers. The problem is asked only for
+    what `answers`, those of earlier runs, do not have.
     """
 
     def __init__(
@@ -87,7 +75,7 @@ class Evaluator:
         return self.budget.hurried or nobody or ("max_samples" if self.left <= 0 else None)
 
     def end_midway(self) -> None:
-        """End the search in the middle of some work, because the budget is spent."""
+        """End the search in the middle of some work."""
         self.state.reason = self.state.reason or self.spent()
 
     def pace(self, drawn: int, seconds: float) -> None:

@@ -73,7 +73,7 @@ class Serial:
             self.close()
 
     def close(self) -> None:
-        """Let the workers go; the next batch would start them again."""
+        """Let the workers go, and what they were sent; the next batch would start them again."""
 
     def until(self, over: Callable[[], bool], left: Callable[[], float] = lambda: inf) -> None:
         """Set the functions that say whether time is over, and how many seconds are left."""
@@ -125,16 +125,9 @@ class Serial:
 class Joblib(Serial):
     """Share the work out among joblib's workers, with the backend that is configured: processes, threads, Ray.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        As in joblib.
-    prefer : {"threads", "processes"}
-        What to use if no backend is configured: threads for work that releases the interpreter lock, otherwise
-        processes.
-    patience : float
-        Seconds of work to do in this thread first, because processes take time to start. If it is not 0, batches that
-        take less than a tenth of a second are done in this thread, too.
+    If none is configured, it is what we `prefer`: "threads" for work that releases the interpreter lock, otherwise
+    "processes". `patience` are seconds of work to do in this thread first, because processes take time to start. If it
+    is not 0, batches that take less than a tenth of a second are done in this thread, too.
     """
 
     def __init__(self, n_jobs: int | None = None, prefer: str = "processes", patience: float = 0.0) -> None:
@@ -234,10 +227,11 @@ def _packed(problem: object) -> Sent:
         from joblib.externals import cloudpickle
 
     arrays: list[np.ndarray] = []
-    packed = cloudpickle.dumps(
-        problem, protocol=5, buffer_callback=lambda one: arrays.append(np.frombuffer(one.raw(), np.uint8))
-    )
-    return uuid4().hex, packed, arrays
+
+    def apart(buffer: pickle.PickleBuffer) -> None:
+        arrays.append(np.frombuffer(buffer.raw(), np.uint8))
+
+    return uuid4().hex, cloudpickle.dumps(problem, protocol=5, buffer_callback=apart), arrays
 
 
 _HERE: dict[str, object] = {}  # in a worker: the last problem it got, by name
@@ -260,14 +254,8 @@ class Dask(Serial):
 
     This is not joblib's backend for Dask, which waits for ever when no worker is left or a task has lost four workers.
     The samples of a lost worker are drawn again by another one. If no worker is left, or the scheduler is gone, a
-    warning says so, and the executor waits. If none comes in time, the search ends for the reason "exhausted".
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-        The cluster.
-    patience : float, default=60
-        Seconds to wait for a worker when none is left.
+    warning says so, and the executor waits. If none comes in `patience` seconds, the search ends for the reason
+    "exhausted".
     """
 
     def __init__(self, client: Any, patience: float = 60.0) -> None:

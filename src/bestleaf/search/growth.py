@@ -14,20 +14,8 @@ from warnings import warn
 import numpy as np
 
 from bestleaf.checks import shown
+from bestleaf.engine import records
 from bestleaf.engine.kernels.reach import ripest
-from bestleaf.engine.records import (
-    BAD_BOUND,
-    EVALUATE,
-    EXACT,
-    INNER,
-    LIMITED,
-    NOISY,
-    OPEN,
-    SAMPLE,
-    SOLVED,
-    TEMPORARY,
-    UNLIMITED,
-)
 from bestleaf.problems import Problem, State
 from bestleaf.proof.text import part_name
 from bestleaf.search.answer import compared_now
@@ -171,13 +159,8 @@ class Pause:
     suffice for the new leaves and for those that still wait to be compared, nothing enters any more. Only a limit of
     samples counts: the clock ends a search, and decides nothing else.
 
-    Parameters
-    ----------
-    state, evaluator : SearchState, Evaluator
-        State and evaluator of the search.
-    opens_later : bool
-        Whether choices stay closed, too, while growth pauses. Then the leaves of largest upper bound are sampled until
-        none is better than the best leaf by more than epsilon. The answer must be named by the bounds of leaves.
+    With `opens_later` choices stay closed, too, while growth pauses. Then the leaves of largest upper bound are sampled
+    until none is better than the best leaf by more than epsilon. The answer must be named by the bounds of leaves.
     """
 
     def __init__(self, state: SearchState, evaluator: Evaluator, *, opens_later: bool) -> None:
@@ -195,10 +178,10 @@ class Pause:
             return self.begun
         left, state = self.evaluator.left, self.state
         rows, kinds = state.known.known[: len(state.graph)], state.graph.kinds
-        counts = rows["count"][(kinds != INNER) & (rows["count"] > 0) & (rows["upper"] > rows["lower"])]
+        counts = rows["count"][(kinds != records.INNER) & (rows["count"] > 0) & (rows["upper"] > rows["lower"])]
         if len(counts) < 2:
             return False
-        waiting = int(((kinds != INNER) & ~compared_now(state)).sum())
+        waiting = int(((kinds != records.INNER) & ~compared_now(state)).sum())
         # Leaves that enter later need more samples than earlier ones, because the gap is smaller then.
         if left < 1.5 * ((waiting + leaves) * counts.mean() + draws):
             self.begun = True
@@ -213,8 +196,7 @@ class Pause:
         opened = int(state.known.track["opened"][: len(state.graph)].sum())
         if not self._opens_later or not opened:
             return False
-        temporary = int((state.graph.kinds == TEMPORARY).sum())
-        self.closing = self.before(leaves=temporary / opened, draws=draws)
+        self.closing = self.before(leaves=state.unfinished / opened, draws=draws)
         return self.closing
 
     def slice(self) -> str | None:
@@ -227,22 +209,23 @@ class Pause:
             self._target = self._best() + epsilon - min(ROUNDING, epsilon / 2)
         stands = evaluator.press(self._target, evaluator.rounds)
         state.check_parts()
-        if stands == SAMPLE:
+        if stands == records.SAMPLE:
             return None
-        if stands == BAD_BOUND:
+        if stands == records.BAD_BOUND:
             raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper")
-        if stands == LIMITED or (stands == EVALUATE and not evaluator.evaluate(int(state.known.known["leaf"][0]))):
+        top = int(state.known.known["leaf"][0])
+        if stands == records.LIMITED or (stands == records.EVALUATE and not evaluator.evaluate(top)):
             state.reason = state.reason or "max_samples"
-        if stands == OPEN and self._best() + epsilon <= self._target + ROUNDING:
+        if stands == records.OPEN and self._best() + epsilon <= self._target + ROUNDING:
             self.begun = self.closing = self._possible = False
         self._target = None  # set anew only here, so that the result does not depend on the clock
-        return DONE if stands == SOLVED else None
+        return DONE if stands == records.SOLVED else None
 
     def _best(self) -> float:
         """Return the highest lower bound of a terminal leaf."""
         kinds = self.state.graph.kinds
         lower = self.state.known.known["lower"][: len(kinds)]
-        return float(lower[(kinds == NOISY) | (kinds == EXACT)].max(initial=0.0))
+        return float(lower[(kinds == records.NOISY) | (kinds == records.EXACT)].max(initial=0.0))
 
 
 def never_ends(problem: Problem, state: State) -> bool:
@@ -302,7 +285,7 @@ class Growth:
         state = self.state
         node = int(ripest(root, state.known.world))
         if node < 0:
-            state.known.track["grow_at"][root] = UNLIMITED
+            state.known.track["grow_at"][root] = records.UNLIMITED
             state.complete.add(root)
             return
         states = self.proposals.next(node)
@@ -327,12 +310,10 @@ class Growth:
         if self._ends or state.graph.nodes["level"][node] < 4:
             return
         self._ends = True  # asked once
-        if (state.graph.kinds >= NOISY).any() or not never_ends(state.problem, state.graph.states[node]):
+        if (state.graph.kinds >= records.NOISY).any() or not never_ends(state.problem, state.graph.states[node]):
             return
-        said = (
-            f"best_leaf looks for a terminal state, but a walk of {LONGEST:,} moves came to none; give a stop move: "
-            "a child that is terminal"
-        )
+        said = f"best_leaf looks for a terminal state, but a walk of {LONGEST:,} moves came to none"
+        said += "; give a stop move: a child that is terminal"
         if budget.max_samples is None and budget.max_time is None:
             raise ValueError(f"{said}, or set max_samples or max_time")
         warn(f"{said}; the answer will be unfinished", RuntimeWarning, stacklevel=2)

@@ -6,20 +6,9 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from bestleaf.checks import shown
+from bestleaf.engine import records
 from bestleaf.engine.kernels.loop import count_round
-from bestleaf.engine.records import (
-    BAD_BOUND,
-    BAD_RULE,
-    DEEPEN,
-    EVALUATE,
-    GROW,
-    LIMITED,
-    OPEN,
-    SAMPLE,
-    SOLVED,
-    STUCK,
-    Decision,
-)
+from bestleaf.engine.records import Decision
 from bestleaf.search.budget import Budget
 from bestleaf.search.evaluator import Evaluator
 from bestleaf.search.growth import Growth
@@ -43,13 +32,15 @@ def search_slice(
         outcome = growth.look_instead()
     elif stage is None:
         decision = evaluator.play()
-        if decision.action != OPEN or not growth.stays_closed(decision.root):
+        if decision.action != records.OPEN or not growth.stays_closed(decision.root):
             act(decision, state, evaluator, growth)
-        outcome = DONE if decision.action == SOLVED else None
+        outcome = DONE if decision.action == records.SOLVED else None
     else:
         outcome = stage.slice(state, evaluator)
     if outcome == REOPEN:
-        start_over(state, stages)
+        state.step = 0
+        for one in stages:
+            one.reset()
     elif outcome == DONE and first is None and state.reason is None:
         state.step += 1
     budget.look()
@@ -58,41 +49,28 @@ def search_slice(
     evaluator.pace(state.samples - drawn, perf_counter() - begun)
 
 
-def check_time(state: SearchState, budget: Budget) -> None:
-    """End the search if its time was over at the last look at the clock."""
-    if budget.left <= 0 and state.reason is None:
-        state.reason = "max_time"
-
-
-def start_over(state: SearchState, stages: Sequence[Stage]) -> None:
-    """Search the graph again, and then run all stages again."""
-    state.step = 0
-    for stage in stages:
-        stage.reset()
-
-
 def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Growth) -> None:
     """Do what a kernel cannot do: evaluate, grow the graph, end the search, raise an error."""
     action = decision.action
     state.check_parts()
-    if action == LIMITED or (action == EVALUATE and evaluator.left <= 0):
+    if action == records.LIMITED or (action == records.EVALUATE and evaluator.left <= 0):
         state.reason = "max_samples"
-    elif action == STUCK:
+    elif action == records.STUCK:
         state.reason = "exhausted"
-    elif action == EVALUATE:
+    elif action == records.EVALUATE:
         evaluate(decision, state, evaluator)
-    elif action == OPEN:
+    elif action == records.OPEN:
         growth.open(decision.root)
-    elif action == GROW:
+    elif action == records.GROW:
         growth.grow(decision.root)
-    elif action == DEEPEN:
+    elif action == records.DEEPEN:
         growth.deepen(decision.root)
-    elif action == BAD_RULE:
+    elif action == records.BAD_RULE:
         raise ValueError(f"rule {state.settings.rule.name} must return children of its root (rival may be -1)")
-    elif action == BAD_BOUND:
+    elif action == records.BAD_BOUND:
         leaf = shown(state.graph.states[decision.leaf])
         raise ValueError(f"bound {state.settings.bound.name} must return lower <= upper, but did not for {leaf}")
-    if action != SAMPLE or evaluator.compiled is not None:
+    if action != records.SAMPLE or evaluator.compiled is not None:
         state.decision = None
 
 

@@ -151,14 +151,8 @@ class Result:
     def leaves(self) -> tuple[FoundLeaf, ...]:
         """Every leaf of the final graph with its statistics."""
         states, same = self.states, attrgetter(*(one.name for one in fields(FoundLeaf)[2:]))
-        return tuple(
-            FoundLeaf(
-                states[one.node],
-                states[one.node] if one.label is None else one.label,
-                *same(one),
-            )
-            for one in self.search.leaves
-        )
+        labelled = ((states[one.node], one) for one in self.search.leaves)
+        return tuple(FoundLeaf(at, at if one.label is None else one.label, *same(one)) for at, one in labelled)
 
     @property
     def leaf(self) -> FoundLeaf:
@@ -179,12 +173,11 @@ class Result:
         moves = Moves(who, graph.children.__getitem__, chances.__getitem__, (), ())
         return {self.states[node]: share for node, share in outcomes_of(dict(plan), moves).items()}
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def summary(self) -> str:
         """Return the result in words."""
         return self.certificate.summary()
+
+    __str__ = summary
 
 
 def how_searched(settings: Settings, seed: int | None, proposal: str, *, exact: bool) -> dict[str, Any]:
@@ -209,6 +202,7 @@ def graph_of(graph: GrowingGraph, orders: np.ndarray, created: int) -> Graph:
     first, count, edges = nodes["child_start"].tolist(), nodes["child_count"].tolist(), graph.edges.tolist()
     chance = np.flatnonzero(nodes["chance"]).tolist() if graph.has_chance else ()
     inner = np.flatnonzero((nodes["child_count"] > 0) & (orders[:size] > 0))
+    weights = {node: tuple(graph.weights[first[node] : first[node] + count[node]].tolist()) for node in chance}
     return Graph(
         labels=tuple(map(plain, graph.states)),
         children=tuple(tuple(edges[start : start + many]) for start, many in zip(first, count, strict=True)),
@@ -216,11 +210,7 @@ def graph_of(graph: GrowingGraph, orders: np.ndarray, created: int) -> Graph:
         two_player=graph.two_player,
         created=created,
         inner_orders=dict(zip(inner.tolist(), orders[inner].tolist(), strict=True)),
-        chance=tuple(
-            ChanceNode(node=node, probabilities=tuple(graph.weights[first[node] : first[node] + count[node]].tolist()))
-            for node in chance
-            if count[node]
-        )
+        chance=tuple(ChanceNode(node=node, probabilities=some) for node, some in weights.items() if some)
         if graph.has_chance
         else None,
         endless=tuple(EndlessPlay(node=node, lower=lower, upper=upper) for node, (lower, upper) in endless),

@@ -64,9 +64,8 @@ class Settings:
         if self.growth is not None and self.expansion is None:
             checked["expansion"] = 1.0  # at most one child enters in a round
         if self.expansion is not None:
-            checked["expansion"] = number(
-                "expansion", self.expansion, "between 0 and 1, or None for the whole graph", 0, 1
-            )
+            words = "between 0 and 1, or None for the whole graph"
+            checked["expansion"] = number("expansion", self.expansion, words, 0, 1)
         if self.max_time is not None:
             words = "a positive number of seconds or None"
             checked["max_time"] = number("max_time", self.max_time, words, 0, np.inf, open_ends=True)
@@ -83,9 +82,8 @@ class Settings:
         if self.task == "arm" and guarantees - {"grown"}:
             raise ValueError(f"guarantee {min(guarantees - {'grown'})} is about a best leaf, got task 'arm'")
         if "exhaustive" in guarantees and self.expansion is not None:
-            raise ValueError(
-                f"guarantee exhaustive needs the whole graph, so expansion must be None, got {self.expansion}"
-            )
+            needed = "guarantee exhaustive needs the whole graph, so expansion must be None"
+            raise ValueError(f"{needed}, got {self.expansion}")
 
     @property
     def fixed(self) -> bool:
@@ -205,10 +203,8 @@ def checked_problem(problem: object) -> None:
     if hasattr(problem, "endless") and not hasattr(problem, "maximizes"):
         raise TypeError("endless is for a problem with an opponent (maximizes): one player can always leave a cycle")
     if lacking:
-        raise TypeError(
-            "problem must have the methods root, children, is_terminal and sample; "
-            f"{type(problem).__name__} lacks {', '.join(lacking)}"
-        )
+        methods = "the methods root, children, is_terminal and sample"
+        raise TypeError(f"problem must have {methods}; {type(problem).__name__} lacks {', '.join(lacking)}")
 
 
 def stream(seed: Seed) -> tuple[np.random.Generator, int | None]:

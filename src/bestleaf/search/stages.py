@@ -52,16 +52,7 @@ class LocalOptimum(Stage):
 
     Then the search goes on. Where values take long (``problem.local_first``), as with an estimator, this is the claim
     that can be afforded. So there the stage works before the graph is searched, as soon as the answer has an exact
-    value.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is searched.
-    answer : callable
-        Returns the node that is the answer now.
-    enough : bool, default=False
-        Whether the search ends with such an early proof.
+    value; with `enough` the search ends with such an early proof. `answer` returns the node that is the answer now.
     """
 
     name = "local"

@@ -23,20 +23,9 @@ A_VALUE = 250  # bytes of a value
 class SearchState:
     """Graph, intervals, values, counters and random stream of one search.
 
-    Parameters
-    ----------
-    problem : Problem
-        What is searched.
-    settings : Settings
-        How it is searched.
-    rng, seed : Generator, int or None
-        The random stream, and the seed it was made from.
-    rollouts : object or None
-        What the problem keeps for each node: its compiled oracle, or the sums of rollouts drawn in Python.
-    budget : Budget
-        Checked while the first graph is built.
-    whole_opening : bool
-        Whether a growing graph begins with all children of the root.
+    `rollouts` is what the problem keeps for each node: its compiled oracle, or the sums of rollouts drawn in Python.
+    The budget is checked while the first graph is built. With `whole_opening` a growing graph begins with all children
+    of the root.
     """
 
     def __init__(
@@ -229,24 +218,19 @@ class SearchState:
         if not self.graph.adversarial or settings.epsilon > 0 or self.graph.has_chance:
             return
         if not settings.fixed or self.graph.has_twin_arms():
-            raise ValueError(
-                "epsilon must be positive in a two-player graph that grows or in which two children of the root "
-                "reach the same leaves, got 0"
-            )
+            where = "a two-player graph that grows or in which two children of the root reach the same leaves"
+            raise ValueError(f"epsilon must be positive in {where}, got 0")
 
     def _check_chance(self) -> None:
         """Refuse settings that do not go with chance."""
         settings = self.settings
         if settings.task == "arm" and self.graph.nodes["chance"][0]:
-            raise ValueError(
-                f"best_arm needs a root where somebody moves, but chance decides at {shown(self.graph.states[0])}; "
-                "best_leaf returns a plan"
-            )
+            root = shown(self.graph.states[0])
+            needed = f"best_arm needs a root where somebody moves, but chance decides at {root}"
+            raise ValueError(f"{needed}; best_leaf returns a plan")
         if settings.task == "leaf" and settings.stopping != "sound":
             got = shown(settings.stopping_name)
             raise ValueError(f"stopping must be 'sound' where best_leaf returns a plan, got {got}")
         if settings.epsilon == 0 and not (settings.fixed and self.has_exact):
-            raise ValueError(
-                "epsilon must be positive in a graph with chance, unless its leaves have exact values and it does not "
-                "grow, got 0"
-            )
+            unless = "unless its leaves have exact values and it does not grow"
+            raise ValueError(f"epsilon must be positive in a graph with chance, {unless}, got 0")

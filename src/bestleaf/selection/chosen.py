@@ -19,7 +19,15 @@ from bestleaf.selection.data import Data, task_for, votes_of, warn
 from bestleaf.selection.fit import Fit
 from bestleaf.selection.folds import kept_together
 from bestleaf.selection.judges import Panel
-from bestleaf.selection.new_rows import Split, compared, is_cut_short, matching_of, on_test_rows, rows_aside, shortened
+from bestleaf.selection.new_rows import (
+    Split,
+    as_time_allows,
+    compared,
+    is_cut_short,
+    matching_of,
+    on_test_rows,
+    rows_aside,
+)
 from bestleaf.selection.space import Space
 
 FEWEST_OF_A_CLASS = 5  # with fewer rows cross-validation says nothing
@@ -61,8 +69,8 @@ def chosen(fit: Fit) -> record.Certificate:
         claim = structs.replace(claim, all_columns=claim.score, difference_error=0.0)
     if split is not None and fit.budget.spent() != "interrupted":
         sets = compared(found.path.chosen.features, found.path, space, data)
-        if fit.budget.spent() and data.groups is None:
-            split = shortened(split, data, task, fit.seed)
+        if data.groups is None:
+            split = as_time_allows(split, data, task, fit.seed, 0.0 if fit.budget.spent() else fit.budget.look())
         matching = matching_of(fit.digest.result())
         claim = on_test_rows(
             data, split, space, panel, sets, selector.delta, matching=matching, seed=fit.seed, budget=fit.budget

@@ -20,6 +20,7 @@ from bestleaf.selection.matched import MATCHINGS, Measure, Rows, draws, proved
 from bestleaf.selection.nested import by_rows
 from bestleaf.selection.space import Space
 
+A_SECOND = 10**9  # differences of two cells that nearest neighbours look at in a second
 BLOCKS = 20  # of test rows; a standard error follows from the scores without each of them
 MEASURES: dict[str, Measure] = {"roc_auc": "auc", "concordance": "concordance", "accuracy": "accuracy"}  # have a proof
 Why = Literal["folds", "groups", "weights", "classes", "scoring", "size"]
@@ -78,14 +79,21 @@ def drawn(y: np.ndarray, task: str, many: int, seed: int, groups: np.ndarray | N
     return Split(np.flatnonzero(~aside), np.flatnonzero(aside))
 
 
-def shortened(split: Split, data: Data, task: str, seed: int) -> Split:
-    """Return fewer rows of a split, drawn in the same way: what takes about a fifth of a second when time is over."""
-    turn, columns = _in_turn(data.y, task, seed), data.X.shape[1]
-    most = min(len(split.kept), MOST_ROWS, max(500, 5 * 10**5 // columns))
+def as_time_allows(split: Split, data: Data, task: str, seed: int, left: float) -> Split:
+    """Return the split if there is time for it, otherwise fewer rows of it, drawn in the same way.
+
+    `left` are the seconds; if time is over, the rows are what takes about a fifth of a second.
+    """
+    columns = data.X.shape[1]
+    if 2 * len(split.kept) * len(split.aside) * columns / A_SECOND <= left:  # the answer and all columns
+        return split
+    times = max(1, int(left / 0.4))
+    turn = _in_turn(data.y, task, seed)
+    most = min(len(split.kept), times * min(MOST_ROWS, max(500, 5 * 10**5 // columns)))
     kept = np.sort(turn[-most:])
     if task == "classification" and not np.isin(data.y[split.kept], data.y[kept]).all():
         kept = split.kept
-    few = min(len(split.aside), max(50, 2 * 10**8 // (len(kept) * columns)))
+    few = min(len(split.aside), max(50, times * A_SECOND // 5 // (len(kept) * columns)))
     return Split(kept, np.sort(turn[:few]))
 
 

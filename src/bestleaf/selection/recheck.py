@@ -22,7 +22,7 @@ from bestleaf.features.rows import column_checksums, fingerprint, groups_digest,
 from bestleaf.proof.record import STOP, Certificate, Data, Label, Neighbours
 from bestleaf.proof.text import counted, in_line
 from bestleaf.proof.verify import OtherDataError, RefusedError
-from bestleaf.proof.words_data import subset_in_words
+from bestleaf.proof.words import subset_in_words
 from bestleaf.selection.data import Data as Rows
 from bestleaf.selection.recheck_new_rows import check_new_rows
 from bestleaf.selection.searched import objective_of
@@ -30,6 +30,7 @@ from bestleaf.selection.searched import objective_of
 WORK = 4e9  # numbers that are added or compared: about ten seconds
 AT_ONCE = 2**20  # distances that are held at a time
 CLOSE = 1e-9
+NOT_THEM = "these are not the data the certificate is about"
 
 
 def recheck(
@@ -97,7 +98,7 @@ def same_data(certificate: Certificate, X: ArrayLike, y: ArrayLike) -> tuple[Row
 
 
 def _refuse(why: str) -> None:
-    raise OtherDataError(f"these are not the data the certificate is about ({why})")
+    raise OtherDataError(f"{NOT_THEM} ({why})")
 
 
 def _difference_of_names(named: list[str], theirs: list[str]) -> str:
@@ -137,9 +138,7 @@ def _encoded(data: Data, X: ArrayLike) -> EncodedRows:
             warnings.simplefilter("ignore", UserWarning)  # cells that are no numbers were told of in the fit
             found = EncodedRows.of(encoder, X)
     except (TypeError, ValueError) as error:
-        raise OtherDataError(
-            f"these are not the data the certificate is about (they cannot be encoded: {error})"
-        ) from None
+        raise OtherDataError(f"{NOT_THEM} (they cannot be encoded: {error})") from None
     levels = {name: tuple(some) for name, some in encoder.levels_.items()}
     if differ := [name for name in {**levels, **settings.levels} if levels.get(name) != settings.levels.get(name)]:
         _refuse(f"the levels of {in_line(differ[0], 60)!r} differ")
@@ -167,10 +166,8 @@ def _check_search(certificate: Certificate, rows: Rows, oracle: EstimatorOracle 
     if isinstance(data.objective, Neighbours):
         judge: PlainVotes | PlainFits = PlainVotes.of(data, rows)
     elif oracle is None:
-        return [
-            "Not checked: exact values. They were not computed again, because that takes the estimator: give verify an "
-            "oracle, EstimatorOracle(X, y, estimator=..., ...)."
-        ]
+        needed = "that takes the estimator: give verify an oracle, EstimatorOracle(X, y, estimator=..., ...)"
+        return [f"Not checked: exact values. They were not computed again, because {needed}."]
     else:
         judge = PlainFits.of(data, oracle)
     of_units = [rows.columns_of(unit) for unit in data.units]

@@ -323,16 +323,7 @@ class BestLeafSelector(SelectorBase):
         found = at_size(found, whole("size", size, 1))
         if (got := found.path.size) != size:  # type: ignore[union-attr]
             warn(f"the path has no set of size {size}; this is its set of size {got}, the next smaller one")
-        return self._with(found)
-
-    def _with(self, found: Certificate) -> BestLeafSelector:
-        """Return a fitted selector that answers with another record about the same data."""
-        other = copy(self)
-        other._data = getattr(self, "_data", None)
-        other._answer(found)
-        if found.features != self.certificate_.features:
-            other.__dict__.pop("estimator_", None)  # it is fitted when it is asked for
-        return other
+        return with_record(self, found)
 
     if not TYPE_CHECKING:  # for mypy an attribute that is not there would be one
 
@@ -462,6 +453,16 @@ class BestLeafSelector(SelectorBase):
         """Return what a notebook shows below the diagram of scikit-learn."""
         found = getattr(self, "certificate_", None)
         return "" if found is None else f'<div class="bestleaf-certificate">{found._repr_html_()}</div>'
+
+
+def with_record(selector: BestLeafSelector, found: Certificate) -> BestLeafSelector:
+    """Return a fitted selector that answers with another record about the same data."""
+    other = copy(selector)
+    other._data = getattr(selector, "_data", None)
+    other._answer(found)
+    if found.features != selector.certificate_.features:
+        other.__dict__.pop("estimator_", None)  # it is fitted when it is asked for
+    return other
 
 
 def rows_and_seed_of(selector: BestLeafSelector) -> tuple[Data, int]:

@@ -16,7 +16,6 @@ from sklearn.metrics import get_scorer, r2_score
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 
 from bestleaf.checks import one_of, sentence, shown, whole
-from bestleaf.columns.encoder import KEEP
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import NeighbourVotes
 from bestleaf.tables.load import Table
@@ -160,10 +159,8 @@ class _OneSplit:
         )
         models = [named_estimator(name, task) for name in ("linear", "boosting") if estimator is None]
         self.judges = [self.setting.model, *models]
-        self.seen = table.filled_from(self.kept)
-        keeps = table.encode is not None and table.encoder.impute == KEEP
-        filled = table.filled_from(self.kept, impute="median") if keeps else self.seen  # most peers and judges need it
-        y = table.y.to_numpy()
+        filled = table.filled_from(self.kept)
+        self.table, y = table, table.y.to_numpy()
         self.y = np.unique(y, return_inverse=True)[1] if task == "classification" else y.astype(np.float64)
         self.names, self.numbers = list(table.groups), filled.X.to_numpy(np.float64)
         self.owners = np.array(filled.encoder.owners_)
@@ -173,11 +170,11 @@ class _OneSplit:
 
     def ours(self) -> Compared:
         """Return the result of bestleaf."""
-        seen, kept = self.seen, self.kept
-        rows = {"X": seen.X.iloc[kept], "y": seen.y.iloc[kept], "original": seen.original.iloc[kept]}
+        table, kept = self.table, self.kept
+        rows = {"X": table.X.iloc[kept], "y": table.y.iloc[kept], "original": table.original.iloc[kept]}
         started = perf_counter()
         aside = {} if self.keywords.get("choose") == "training" else {"holdout": 0}
-        part = replace(seen, **rows, metadata=self.known)
+        part = replace(table, **rows, metadata=self.known)
         selector = select_from_table(part, **{**aside, **self.keywords}).selector
         seconds, found = perf_counter() - started, selector.certificate_
         early = INTERRUPTED if found.reason == "interrupted" else "ended by its budget"

@@ -23,14 +23,13 @@ from bestleaf.columns.check import (
     columns_named,
     without_columns,
 )
+from bestleaf.columns.encoder import KEEP
 from bestleaf.columns.kinds import CATEGORY, DATE, LENGTH, REFUSED, TEXT, Read, floats_of, read_target
 from bestleaf.features.data import task_of
 from bestleaf.proof import record
-from bestleaf.proof.text import counted, first_of
-from bestleaf.proof.text import shown as in_words
+from bestleaf.proof.text import LOUD, counted, first_of, visible
 from bestleaf.tables.read import read_frame, without_markers
 
-LOUD = ("A leak?", "Leaks?")  # how lines that must not be overlooked begin
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
 NOT_PREDICTED = {DATE: "dates", LENGTH: "lengths of time", **{kind: words for kind, (_, words) in REFUSED.items()}}
 
@@ -71,15 +70,13 @@ class Table:
         """The encoder of a selector for `features`, not fitted; None if all columns are numbers already."""
         return None if self.encoder.changes_nothing else clone(self.encoder)
 
-    def filled_from(self, rows: np.ndarray, impute: str | None = None) -> Table:
-        """Return the table with missing values filled, and levels known, from some of the rows only.
-
-        `impute` says how they are filled; None is as before.
-        """
+    def filled_from(self, rows: np.ndarray) -> Table:
+        """Return the table with missing values filled, and levels known, from some of the rows only."""
         if self.encoder.changes_nothing:
             return self
         features = self.original.drop(columns=self.target)
-        encoder = clone(self.encoder).set_params(impute=self.encoder.impute if impute is None else impute)
+        impute = "median" if self.encoder.impute == KEEP else self.encoder.impute
+        encoder = clone(self.encoder).set_params(impute=impute)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the notes say it
             encoder.fit(features.iloc[rows])
@@ -182,7 +179,7 @@ class RefusedTableError(ValueError):
 
 def _read_in_words(dropped: list[str], markers: list[str]) -> list[str]:
     """Return how a table was read, as lines."""
-    names = first_of([in_words(name) for name in dropped])
+    names = first_of([visible(name) for name in dropped])
     lines = [f"{counted(len(dropped), 'column')} dropped before the search: {names}."] if dropped else []
     return [*lines, f"Cells that mean a missing value: {', '.join(map(repr, markers))}."] if markers else lines
 
@@ -206,9 +203,7 @@ def with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[st
         return frame, []
     left = frame[known].reset_index(drop=True)
     left.attrs = frame.attrs
-    note = (
-        f"{counted(len(frame) - len(left), 'row')} of {len(frame):,} without a value of {in_words(target)}; left out."
-    )
+    note = f"{counted(len(frame) - len(left), 'row')} of {len(frame):,} without a value of {visible(target)}; left out."
     return left, [note]
 
 

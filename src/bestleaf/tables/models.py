@@ -15,12 +15,7 @@ from bestleaf.scikit import takes_missing
 
 NEIGHBOURS = "neighbours"  # the votes of nearest neighbours, which have kernels of their own
 SCALED = ("sklearn.linear_model", "sklearn.svm")
-QUIET_CATBOOST: dict[str, object] = {
-    "iterations": 50,
-    "verbose": False,
-    "allow_writing_files": False,
-    "thread_count": 1,
-}
+CATBOOST: dict[str, object] = {"iterations": 50, "verbose": False, "allow_writing_files": False, "thread_count": 1}
 ESTIMATORS: dict[str, tuple[str, str, str, dict[str, object]]] = {  # module, classifier, regressor, settings of both
     "linear": ("sklearn.linear_model", "LogisticRegression", "Ridge", {}),
     "logistic": ("sklearn.linear_model", "LogisticRegression", "", {}),
@@ -33,7 +28,7 @@ ESTIMATORS: dict[str, tuple[str, str, str, dict[str, object]]] = {  # module, cl
     ),
     "lightgbm": ("lightgbm", "LGBMClassifier", "LGBMRegressor", {"n_estimators": 50, "verbose": -1, "n_jobs": 1}),
     "xgboost": ("xgboost", "XGBClassifier", "XGBRegressor", {"n_estimators": 50, "verbosity": 0, "n_jobs": 1}),
-    "catboost": ("catboost", "CatBoostClassifier", "CatBoostRegressor", QUIET_CATBOOST),
+    "catboost": ("catboost", "CatBoostClassifier", "CatBoostRegressor", CATBOOST),
 }
 NAMED = (NEIGHBOURS, *ESTIMATORS)
 

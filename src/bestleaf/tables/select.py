@@ -17,7 +17,7 @@ from bestleaf.features.data import task_of
 from bestleaf.features.rows import column_checksums
 from bestleaf.proof import record
 from bestleaf.selection.data import votes_of
-from bestleaf.selection.selector import BestLeafSelector
+from bestleaf.selection.selector import BestLeafSelector, with_record
 from bestleaf.tables.load import RowData, Table
 from bestleaf.tables.models import named_estimator
 from bestleaf.tables.peers import Setting
@@ -99,13 +99,8 @@ def select_from_table(
     found = selector.certificate_
     told = replace(found.told or record.Told(), notes=table.notes)
     made = {"estimator": by_name, **{name: keywords.get(name) for name in ("holdout", "scoring", "cv")}}
-    selector._answer(
-        replace(
-            found,
-            told=replace(told, repeat=repeat or f"{told.repeat}  # {_of_the_table(table)}"),
-            table=_how_made(table, task, estimator, made),
-        )
-    )
+    told = replace(told, repeat=repeat or f"{told.repeat}  # {_of_the_table(table)}")
+    selector = with_record(selector, replace(found, told=told, table=_how_made(table, task, estimator, made)))
     return TableSelection(table, selector, selector.subset_.tolist())
 
 

@@ -31,13 +31,8 @@ LINES = {
 def measured(problem: ScoreLattice, *, seed: int, **settings: object) -> Row:
     """Return what one run of a point measures."""
     found = best_arm(problem, seed=seed, **settings)
-    return {
-        "samples": found.samples,
-        "seconds": found.seconds,
-        "growths": found.growths,
-        "gap": found.gap,
-        "reason": found.reason,
-    }
+    cost = {"samples": found.samples, "seconds": found.seconds, "growths": found.growths}
+    return {**cost, "gap": found.gap, "reason": found.reason}
 
 
 def limits(b: float) -> tuple[float, float]:
@@ -88,9 +83,6 @@ def figure(runs: pd.DataFrame) -> Picture:
     fine = np.linspace(0.02, max(EXPONENTS), 100).tolist()
     curves.append(Curve([(b, limits(b)[0]) for b in fine], "theory", "tau_max (theorem 2)"))
     curves.append(Curve([(b, limits(b)[1]) for b in fine], "root", f"root with {FEATURES} leaves"))
-    labels = (
-        "Samples until LUCB-exMCDS stops",
-        "expansion exponent b",
-        "samples until stop (shaded: agreement claimed)",
-    )
+    below = "samples until stop (shaded: agreement claimed)"
+    labels = ("Samples until LUCB-exMCDS stops", "expansion exponent b", below)
     return standalone(draw_curves(*labels, curves, (CLAIMED_ABOVE, max(EXPONENTS))))

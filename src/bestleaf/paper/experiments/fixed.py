@@ -46,15 +46,9 @@ LINES = {
 def measured(problem: Problem, *, seed: int, **settings: object) -> Row:
     """Return what one run of a line measures."""
     found = best_arm(problem, seed=seed, **settings)
-    return {
-        "answer": found.answer,
-        "samples": found.samples,
-        "seconds": found.seconds,
-        "reason": found.reason,
-        "updates": found.node_updates,
-        "refreshes": found.node_refreshes,
-        "arm": int(found.answer[-1][0] if isinstance(problem, Unrolled) else found.answer[0]),
-    }
+    arm = int(found.answer[-1][0] if isinstance(problem, Unrolled) else found.answer[0])
+    cost = {"samples": found.samples, "updates": found.node_updates, "refreshes": found.node_refreshes}
+    return {"answer": found.answer, "arm": arm, **cost, "seconds": found.seconds, "reason": found.reason}
 
 
 @cache

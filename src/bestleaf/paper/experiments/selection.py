@@ -75,13 +75,10 @@ LINES = {
     "madelon fuse": rival("madelon", "fuse", MADELON, (0.9473, 6.33, MADELON)),
     "madelon fuse-ucd": rival("madelon", "fuse-ucd", MADELON),
     "madelon alphafuse": rival("madelon", "alphafuse", MADELON),
-    "madelon betting sound": bli(
-        "madelon", "betting", {**OURS, "max_samples": 250_000}
-    ),  # without a limit it would take long
-    "linear beta1_published, program's openings": bli(
-        "linear", "beta1_published", RELEASED, published=(0.9943, 3.0, BETA1)
-    ),
-    "linear beta2, program's openings": bli("linear", "beta2", RELEASED, published=(0.9943, 3.0, BETA2)),
+    # Without a limit it would take long.
+    "madelon betting sound": bli("madelon", "betting", {**OURS, "max_samples": 250_000}),
+    "linear beta1_published, program's openings": bli("linear", "beta1_published", RELEASED, (0.9943, 3.0, BETA1)),
+    "linear beta2, program's openings": bli("linear", "beta2", RELEASED, (0.9943, 3.0, BETA2)),
 }
 
 
@@ -127,28 +124,17 @@ def _selected(there: SearchedData, settings: Settings, seed: int) -> Row:
     selector = BestLeafSelector(votes, choose="training", random_state=seed % 2**32, search=options, **given)
     selector.fit(there.X, there.y)
     found = selector.certificate_
-    return {
-        "subset": [int(feature) for feature in selector.subset_],
-        "value": selector.score_,
-        "best": selector.evaluated_[0].score,
-        "samples": found.cost.samples,
-        "exact": found.cost.exact_evaluations,
-        "reason": found.reason,
-    }
+    cost = {"samples": found.cost.samples, "exact": found.cost.exact_evaluations, "reason": found.reason}
+    subset = [int(feature) for feature in selector.subset_]
+    return {"subset": subset, "value": selector.score_, "best": selector.evaluated_[0].score, **cost}
 
 
 def _recommended(there: SearchedData, settings: Settings, seed: int) -> Row:
     """Select features by FUSE or one of its relatives."""
     lattice = FeatureLattice(KNNOracle(there.X, there.y, scale=False, **VOTES))
     found = fuse_search(lattice, seed=seed, **settings)
-    return {
-        "subset": list(found.answer),
-        "value": found.value,
-        "best": max(found.values.values()),
-        "samples": found.samples,
-        "exact": found.exact_evaluations,
-        "reason": found.reason,
-    }
+    cost = {"samples": found.samples, "exact": found.exact_evaluations, "reason": found.reason}
+    return {"subset": list(found.answer), "value": found.value, "best": max(found.values.values()), **cost}
 
 
 def published(name: str, form: str) -> Column:

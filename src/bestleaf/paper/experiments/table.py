@@ -30,11 +30,8 @@ class Line:
 
     def verdicts(self, runs: pd.DataFrame, *, fewest: int) -> dict[str, str]:
         """Say of each published mean whether ours agrees with it."""
-        return {
-            name: agreement(runs[name], published, fewest=fewest, tolerance=self.tolerance[name])
-            for name, published in self.published.items()
-            if name in self.tolerance
-        }
+        compared = [(name, mean) for name, mean in self.published.items() if name in self.tolerance]
+        return {name: agreement(runs[name], mean, self.tolerance[name], fewest=fewest) for name, mean in compared}
 
 
 Column = Callable[[Line, pd.DataFrame], str]  # the text of a line with its runs
@@ -76,10 +73,8 @@ class PaperTable:
                 raise ValueError(f"the row {shown(name)} needs --data {lines.pop(name).problem}=PATH")
             del lines[name]
         for name, line in lines.items():
-            seeds, asked = (
-                [seed_of(seed, run) for run in range(self.many(line, runs))],
-                {name: {**line.settings, **(settings or {})}},
-            )
+            seeds = [seed_of(seed, run) for run in range(self.many(line, runs))]
+            asked = {name: {**line.settings, **(settings or {})}}
             found.append(experiment({line.problem: problems[line.problem]}, asked, seeds, run=self.measured, **more))
             if found[-1].attrs["interrupted"]:
                 break
@@ -124,7 +119,7 @@ def with_error(runs: pd.DataFrame) -> str:
     return f"{middle:,.0f} ± {error:,.0f}" if isfinite(error) else f"{middle:,.0f}"
 
 
-def agreement(values: pd.Series, published: float, *, fewest: int, tolerance: float) -> str:
+def agreement(values: pd.Series, published: float, tolerance: float, *, fewest: int) -> str:
     """Say whether a mean agrees with a published one: within a relative tolerance or within two standard errors.
 
     Nothing is said for fewer than `fewest` runs, or if two standard errors are more than a quarter of the mean: then
