@@ -48,7 +48,7 @@ class _Commands(TyperGroup):
 class _Command(TyperCommand):
     """A command whose flags are shown without a type: nothing is typed behind them."""
 
-    def get_params(self, ctx: typer.Context) -> Any:
+    def get_params(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         found = super().get_params(ctx)
         for one in found:
             one.metavar = "" if getattr(one, "is_flag", False) else one.metavar

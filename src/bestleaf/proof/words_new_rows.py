@@ -111,7 +111,7 @@ def almost_perfect(certificate: Certificate) -> str | None:
     names = all_shown(fewest)
     if len(names) == 1:
         later = f"{names[0]} alone scores so. If it is known only after the target, leave it out"
-        return f"Almost perfect: {later} (--drop {quote(fewest[0])})."
+        return f"Almost perfect: {later} (--drop {quote(names[0])})."
     later = f"if one of these is known only after the target, leave it out (--drop): {first_of(names, IN_LINE)}"
     return f"Almost perfect: {later}."
 
