@@ -50,7 +50,7 @@ def test_from_a_table_to_its_columns(folder):
     first = lines.index(f"Columns ({len(found.features)} of 4): {', '.join(found.features)}")
     for words in (
         "Score on new rows: AUC ",
-        "Smallest within one standard error of the best set: ",
+        "Could you do with fewer? ",
         "Proved: nothing",
         "--explain",
     ):

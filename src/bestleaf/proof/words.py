@@ -85,7 +85,7 @@ def cost_in_words(record: Certificate) -> str:
     """Return what the search took, why it ended and how it was run."""
     search, cost = record.search, record.cost
     if search is None:
-        return f"{cost.seconds:.2f} s{'' if record.reason == 'settled' else f' ({record.reason})'}."
+        return f"The choice took {cost.seconds:.2f} s{'' if record.reason == 'settled' else f' ({record.reason})'}."
     drawn = counted(cost.samples, "sample" if record.data is None else "rollout")
     drawn += f" ({cost.warmup_samples:,} of them to warm up)" if cost.warmup_samples else ""
     if cost.exact_evaluations:

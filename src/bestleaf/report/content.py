@@ -9,7 +9,6 @@ from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, S
 from bestleaf.proof.text import all_shown, counted, visible
 from bestleaf.proof.words import subset_in_words
 from bestleaf.proof.words_new_rows import (
-    ALMOST_PERFECT_WORDS,
     almost_perfect,
     difference_word,
     interval_in_words,
@@ -23,10 +22,10 @@ LEADING = 20  # rivals of the answer whose intervals are drawn
 LONGEST = 42  # characters of a name beside a plot
 OFTEN = 0.5  # share of folds from which on a column that is not in the answer is named
 MEANINGS = {
-    "better": "The chosen columns do better than all columns.",
-    "same": "The chosen columns do as well as all columns.",
-    "worse": "The chosen columns do worse than all columns.",
-    "open": "These rows do not settle whether they do better or worse than all columns.",
+    "better": "The whole interval is above 0.",
+    "same": "The whole interval is within 0.01 of 0.",
+    "worse": "The whole interval is below 0.",
+    "open": "These rows do not settle whether the chosen columns do better or worse.",
 }
 
 Points = Sequence[tuple[float, float]]
@@ -101,7 +100,7 @@ def _score_card(claim: NewRowsClaim, certificate: Certificate) -> Card:
     on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
     lines = (f"By {on}; {'mean of ' if len(claim.judges) > 1 else ''}{each}",)
     guessing = "No better than guessing, as far as these rows tell: do not rely on these columns."
-    loud = guessing if like_guessing(claim) else ALMOST_PERFECT_WORDS if almost_perfect(certificate) else ""
+    loud = guessing if like_guessing(claim) else almost_perfect(certificate) or ""
     title = f"Score on new rows: {measure_of(certificate)}"
     return Card(
         title,

@@ -152,7 +152,7 @@ class Curves:
             return ""
         method, place = self.decide()
         gain = self.rule.smoothed(self.differences()[self.orders.index(method)].mean(axis=0)).mean(axis=0)[place]
-        return f"{self.rule.sizes[place]} of {self.rule.sizes[-1]} columns, {gain:+.4f}"
+        return f"{self.rule.sizes[place]} of {self.rule.sizes[-1]} columns: {gain:+.4f} to all columns"
 
 
 def choose(
