@@ -188,8 +188,8 @@ def test_both_read_and_write_json_alike(tmp_path):
 
 TOLD = {  # the first word of what a forgery says more -> what must be taken as written then
     "answer": "edges, labels and players of the graph",
-    "names": "rows, names and objective of the data",
-    "rows": "rows, names and objective of the data",
+    "names": "rows, names and score of the data",
+    "rows": "rows, names and score of the data",
     "allowed": "what may be chosen",
     "limit": "what may be chosen",
     "forced": "what may be chosen",

@@ -95,7 +95,7 @@ def test_genuine_certificates_hold_without_bestleaf(tmp_path):
         certificate.save(file)
         found = alone(file, tmp_path / "empty")
         assert found.returncode == 0, found.stdout + found.stderr
-        assert found.stdout.startswith("The certificate holds.\nEvery field has its form, the checksum is right.\n")
+        assert found.stdout.startswith("The certificate holds.\nThe file is well formed, and its checksum is right.\n")
         assert "\nNot checked: " in found.stdout
         assert found.stdout.isascii()
 
@@ -192,7 +192,7 @@ def test_a_seed_that_is_none_is_refused_at_once(judged):
 
 def test_whoever_drops_the_last_rivals_gains_nothing_by_it_and_it_is_told(judged):
     table, new = judged["new_rows"]["table"], judged["new_rows"]
-    assert "none of 5 of 5 other sets" in check.check(judged).lines[1]
+    assert "none of 5 other sets (of 5)" in check.check(judged).lines[1]
     fewer = changed(judged, ("new_rows", "table"), {**table, "sets": table["sets"][:5], "gains": table["gains"][:4]})
     fewer["reason"] = "max_time"
 
@@ -208,7 +208,7 @@ def test_whoever_drops_the_last_rivals_gains_nothing_by_it_and_it_is_told(judged
     report = check.check(changed(fewer, ("new_rows", "best_other"), least(3)))
     assert "an interval of new rows must have in it" in report.reason
     report = check.check(changed(fewer, ("new_rows", "best_other"), least(4)))
-    assert "none of 4 of 5 other sets" in report.lines[1]
+    assert "none of 4 other sets (of 5)" in report.lines[1]
     assert "why the work ended" in report.taken_as_written[0]
     assert "must be by all judges, about the sets of the path" in check.check({**fewer, "reason": "settled"}).reason
 

@@ -80,7 +80,7 @@ def test_demo_says_what_is_proved():
     for words in (
         "Columns (",
         "Score on new rows: AUC",
-        "Proved with 95 % confidence: both intervals",
+        "Proved with 95 % confidence: the two intervals above",
         "The page: ",
         "y, z, xz",
     ):

@@ -92,7 +92,7 @@ def test_standings_are_paired():
     assert ours.difference == 0
     assert ours.score_error == pytest.approx(0.1 * np.sqrt(1 / 3 + 1 / 3))
     assert peer.score == pytest.approx(0.625)
-    assert peer.difference == pytest.approx(-0.075)  # not 0.625 - 0.7: only the splits that both have done
+    assert peer.difference == pytest.approx(0.075)  # not 0.7 - 0.625: only the splits that both have done
     assert peer.difference_error == pytest.approx(np.std([-0.1, -0.05], ddof=1) * np.sqrt(1 / 2 + 1 / 3))
     assert peer.features == 1.5
     assert peer.columns == {"a": 2, "b": 1}

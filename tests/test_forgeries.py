@@ -38,14 +38,14 @@ GRAPH = "edges, labels and players of the graph"
 LEFT_OUT = "no leaf was left out"
 ORDER = "the order in which nodes entered the graph"
 LIMITS = "what may be chosen"
-TABLE = "rows, names and objective of the data"
+TABLE = "rows, names and score of the data"
 NOT_CHECKED = "was not checked"
 ENDED = "why the work ended"
 NEARBY = "which candidates are one step away"
 SUBSETS = "values of subsets that are no leaves"
 ESTIMATE = "an estimate without proof"
 GUESSING = "the score of guessing"
-TEST_ROWS = "that they are like new rows and had no part in the choice"
+TEST_ROWS = "that these are like new rows and had no part in the choice"
 
 
 @pytest.fixture(scope="module")

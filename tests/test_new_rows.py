@@ -28,6 +28,7 @@ from bestleaf.proof.words_new_rows import (
     proved_in_short,
     smallest_within_error,
 )
+from bestleaf.report import report_html
 from bestleaf.selection.data import Data
 from bestleaf.selection.judges import Panel
 from bestleaf.selection.matched import Rows, Tally, draws, log_capital, proved, tallies
@@ -354,21 +355,21 @@ def test_words_do_not_round_a_claim_up_and_name_what_may_be_chosen():
         "1,200 test rows."
     )
     assert not_claimed_of_new_rows(found)[-1] == "that no set is better but those of the sizes compared"
-    _, score, smallest = answer_lines(found)
+    _, score, difference, smallest = answer_lines(found)
     assert "AUC 0.912, from 0.900 to 0.921 (proved by 1,200 test rows; mean of 5 nearest neighbours " in score
-    assert score.endswith("; difference to all 11 columns that may be chosen: open, +0.009, from -0.003 to +0.011")
+    assert difference == "Difference to all 11 columns that may be chosen: open, +0.009, from -0.003 to +0.011"
     assert smallest == (
-        "Smallest within one standard error of the best set: no smaller set; 4 to 6 columns score alike, so another "
-        "seed may choose others"
+        "Could you do with fewer? No. 4 to 6 columns score about the same; another seed may take others"
     )
     assert often_in_words(found.path, found.features) == "Each of these columns was chosen in 61 to 100 % of the folds."
     assert proved_in_short(found) == (
-        "Proved with 95 % confidence: both intervals, and that no set of the 2 other sizes is better by more than "
-        "0.005 (models fitted to 960 rows, new rows like the 1,200 test rows)."
+        "Proved with 95 % confidence: the two intervals above, and that none of the 2 other sets compared (one per "
+        "size) is better by more than 0.005 (models fitted to 960 rows, new rows like the 1,200 test rows)."
     )
     worse = replace(found.new_rows, best_other=-0.0101, table=replace(table, sets=(11, 4, 5)))
     assert proved_in_short(replace(found, new_rows=worse)).startswith(
-        "Proved with 95 % confidence: the interval, and that every set of the 2 other sizes is worse by at least "
+        "Proved with 95 % confidence: the interval above, and that each of the 2 other sets compared (one per size) is "
+        "worse by at least "
     )
     assert proved_in_short(record) == "Proved: nothing; the scores are estimates."
 
@@ -389,7 +390,7 @@ def test_one_word_for_the_difference_and_a_warning_if_it_is_like_guessing(change
     assert difference_word(claim) == word
     lines = answer_lines(chosen(new_rows=claim))
     assert lines[1].startswith("Score on new rows: no better than guessing (0.5), so do not rely on") is guessing
-    assert f"; difference to all 12 columns: {word}, " in lines[1]
+    assert lines[2].startswith(f"Difference to all 12 columns: {word}, ")
 
 
 def test_how_flat_the_curve_is_is_told_where_it_is_flat():
@@ -401,9 +402,22 @@ def test_how_flat_the_curve_is_is_told_where_it_is_flat():
 
 def test_a_score_that_is_almost_perfect_is_doubted():
     judges = {"5 nearest neighbours": 0.9991, "ridge": 0.95}
-    told = "Almost perfect: does a column know the target? Try bestleaf check."
-    assert told in answer_lines(chosen(new_rows=new_rows(score=0.975, judges=judges)))
-    assert told not in answer_lines(chosen())
+    perfect = new_rows(score=0.975, judges=judges)
+    told = "Almost perfect: if one of these is known only after the target, leave it out (--drop): "
+    told += "age, income, tenure, city."
+    assert told in answer_lines(chosen(new_rows=perfect))
+    assert not any("Almost" in line for line in answer_lines(chosen()))
+    path = path_of(size=4)
+    path = replace(path, rows=(replace(path.rows[0], score=0.9995), *path.rows[1:]))
+    (name,) = path.rows[0].features
+    alone = (
+        f"Almost perfect: {name} alone scores so. If it is known only after the target, leave it out (--drop {name})."
+    )
+    assert alone in answer_lines(chosen(path=path, new_rows=perfect))
+    page = report_html(chosen(path=path, new_rows=perfect))
+    assert f'<p class="loud">{alone}</p>' in page
+    assert 'doubted">estimate</span>' in page
+    assert 'doubted">' not in report_html(chosen())
 
 
 def test_the_path_in_words():
@@ -411,9 +425,9 @@ def test_the_path_in_words():
     smaller = smallest_within_error(path)
     assert (smaller.size, path.size) == (4, 6)
     record = chosen(path=path)
-    assert answer_lines(record)[2] == (
-        "Smallest within one standard error of the best set: 4 columns, +0.001 (age, income, tenure, city); 4 to 8 "
-        "columns score alike, so another seed may choose others"
+    assert answer_lines(record)[3] == (
+        "Could you do with fewer? Perhaps: 4 columns (age, income, tenure, city) at +0.001, within one standard error "
+        "of the best set. 4 to 8 columns score about the same; another seed may take others"
     )
     assert path_in_words(path).startswith(
         "Difference to all columns by size, in 15 cross-validation folds: 1: -0.1450,"

@@ -13,7 +13,7 @@ import pytest
 from bestleaf import Certificate, Search, best_arm, best_leaf, bounds, problems, verify
 from bestleaf.problems import TableProblem, paper_lattice, random_dag, random_game_tree
 from bestleaf.proof.record import schema
-from bestleaf.proof.text import all_shown, part_name, shown
+from bestleaf.proof.text import all_shown, part_name, visible
 from bestleaf.proof.verify import OURS
 from genuine import Flipped, Trap, table
 from selecting import made_selector
@@ -146,9 +146,9 @@ def test_a_part_without_a_name_or_with_one_of_ours_gets_another():
 
 
 def test_names_show_what_cannot_be_seen():
-    assert shown("a\u200bb\n\u202ec \u00a0d") == r"a\u200bb\n\u202ec \xa0d"
-    assert shown(r"a\u200b") == r"a\\u200b"
-    assert shown("größe 2, 温度") == "größe 2, 温度"
+    assert visible("a\u200bb\n\u202ec \u00a0d") == r"a\u200bb\n\u202ec \xa0d"
+    assert visible(r"a\u200b") == r"a\\u200b"
+    assert visible("größe 2, 温度") == "größe 2, 温度"
     assert len(set(all_shown(("age", "age ", "age\u200b", "аge", "age\ufe0f", "a  ge", "a ge")))) == 7  # noqa: RUF001
     long = all_shown(("a" * 500, "a" * 501, "b" * 60 + "1" * 100))
     assert len(set(long)) == 3

@@ -50,7 +50,7 @@ def test_from_a_table_to_its_columns(folder):
     first = lines.index(f"Columns ({len(found.features)} of 4): {', '.join(found.features)}")
     for words in (
         "Score on new rows: AUC ",
-        "Smallest within one standard error of the best set: ",
+        "Could you do with fewer? ",
         "Proved: nothing",
         "--explain",
     ):
@@ -66,6 +66,23 @@ def test_from_a_table_to_its_columns(folder):
     (folder / "found.json").write_text("{}")
     refused("report", "found.json", "--out", "other.html")
     assert bestleaf("verify", "proof.json", "--data", "shop.csv").code == 0
+
+
+def test_a_near_copy_of_a_chosen_column_is_told_once(folder):
+    frame = pd.read_csv("shop.csv")
+    frame.assign(**{"age in months": 12 * frame.age + frame.index % 2}).to_csv("twice.csv", index=False)
+    code, shown, _ = bestleaf("select", "twice.csv", "--target", "bought", "--certificate", "twice.json")
+    assert code == 0
+    assert shown.count("age in months is nearly a copy of age (rank correlation ") == 1
+    lines = bestleaf("verify", "twice.json").out.splitlines()
+    assert lines[1].startswith("Not checked without the data (--data, or X and y): that ")
+
+
+def test_every_command_has_an_example_and_flags_have_no_type():
+    for command in ("check", "select", "compare", "reproduce", "verify", "report", "demo"):
+        shown = bestleaf(command, "--help").out
+        assert f"Example: bestleaf {command}" in shown
+        assert "<bool>" not in shown
 
 
 def test_explain_tells_the_rest(folder):

@@ -60,7 +60,7 @@ def test_the_certificate_holds_and_the_selector_keeps_its_own(selector):
     assert selector.certificate_.new_rows != found.claim
     verdict = verify(found.certificate, FRAME, Y)
     assert verdict
-    assert "their table is taken as written" in str(verdict)
+    assert "were handed in after the fit and are not among these data" in str(verdict)
 
 
 def test_a_search_on_the_rows_given_can_be_judged_too():

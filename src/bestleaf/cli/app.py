@@ -7,11 +7,11 @@ import shlex
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import bestleaf
 from bestleaf.cli import INTERRUPTED, at_once
@@ -45,6 +45,21 @@ class _Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
 
+class _Command(TyperCommand):
+    """A command whose flags are shown without a type: nothing is typed behind them."""
+
+    def get_params(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        found = super().get_params(ctx)
+        for one in found:
+            one.metavar = "" if getattr(one, "is_flag", False) else one.metavar
+        return found
+
+
+def _example(of: str) -> dict[str, Any]:
+    """Return the settings of a command with an example below its help."""
+    return {"cls": _Command, "epilog": f"Example: bestleaf {of}"}
+
+
 app = typer.Typer(
     cls=_Commands,
     help="Which columns of a table do I need? With an honest score on new rows, and a proof where there is one.",
@@ -53,7 +68,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(**_example("check customers.csv --target churned"))
 @of_a_table
 def check(options: TableOptions) -> None:
     """Look at a table before a selection (exit code 0: select takes it, 1: it does not).
@@ -84,9 +99,9 @@ def check(options: TableOptions) -> None:
     tell(console, f"  {shlex.join(['bestleaf', *typed, *drop, '--report', 'page.html'])}")
 
 
-app.command()(select)
-app.command()(compare)
-app.command()(reproduce)
+app.command(**_example("select customers.csv --target churned --drop refund --report page.html"))(select)
+app.command(**_example("compare customers.csv --target churned --splits 5"))(compare)
+app.command(**_example("reproduce fixed --runs 10"))(reproduce)
 
 
 def run() -> None:
@@ -115,13 +130,13 @@ def _root(
         raise typer.Exit
 
 
-@app.command()
+@app.command(**_example("verify proof.json --data customers.csv"))
 def verify(
     file: Annotated[Path, typer.Argument(help="The certificate.")],
     data: Annotated[Path | None, typer.Option(help="The table it is about, to compute exact values again.")] = None,
     audit: Annotated[
         float | None,
-        typer.Option(help="Share of all subsets that are computed again, at random (default: 0.01)."),
+        typer.Option(help="If all subsets were evaluated: the share of them that is computed again (default: 0.01)."),
     ] = None,
 ) -> None:
     """Check a certificate (exit code 0: it holds, 1: refused, 4: it is about other data than --data).
@@ -144,7 +159,7 @@ def verify(
     raise typer.Exit(0 if verdict else OTHER_DATA if verdict.other_data else REFUSED)
 
 
-@app.command()
+@app.command(**_example("report proof.json --out page.html"))
 def report(
     file: Annotated[Path, typer.Argument(help="The certificate.")],
     out: Annotated[Path | None, typer.Option(help="The HTML page (default: beside the certificate).")] = None,
@@ -172,7 +187,7 @@ def report(
     print(f"Page: {out}")
 
 
-@app.command()
+@app.command(**_example("demo"))
 def demo(random_state: Seed = 0) -> None:
     """Select columns of a messy table that is generated, then of the paper's data with a proof: under a minute."""
     with at_once():

@@ -84,8 +84,8 @@ def compare(
     measure = f"{'' if estimator else 'mean '}{scoring or usual}"
     print(
         f"score: {measure} of {estimator or '5 nearest neighbours, a linear model and boosting'} on rows that no "
-        "method has seen; difference: score minus that of bestleaf on the same rows. A category or date is one column "
-        "for all methods; --max-features limits bestleaf only. Peers use 5 folds and one core."
+        "method has seen; difference: score of bestleaf minus that of the method. A category or date is one column for "
+        "all methods; --max-features limits bestleaf only. Peers use 5 folds and one core."
     )
     print(ONE_SPLIT if splits == 1 else SEVERAL)
     raise typer.Exit(code)

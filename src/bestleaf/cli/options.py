@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 PAGE = (".html", ".htm")  # endings of a page
 TABLE, SELECTED, FILES, SELDOM = "The table", "What is selected, and how it is judged", "Files", "Further settings"
-ANSWERS = {  # by kinds of findings, what can be done about them
-    frozenset({"unnamed", "row number", "id", "empty"}): "--keep COLUMN takes a column in that is left out.",
-    frozenset({"marker"}): "--missing TEXT takes cells with this text as missing values.",
-    frozenset(
-        {"leak", "leak by gaps", "leak of two", "duplicate", "copy", "sum"}
-    ): "--drop COLUMN leaves a column out.",
+ANSWERS = {  # what can be done about kinds of findings
+    "--keep COLUMN takes a column in that is left out.": {"unnamed", "row number", "id", "empty"},
+    "--missing TEXT takes cells with this text as missing values.": {"marker"},
+    "--drop COLUMN leaves a column out.": {"leak", "leak by gaps", "leak of two", "duplicate", "copy", "sum"},
 }
 
 
@@ -73,15 +71,18 @@ COLUMN = {"metavar": "COLUMN"}
 Include = Annotated[list[str] | None, selected("Column that is always selected; may be repeated.", **COLUMN)]
 Exclude = Annotated[
     list[str] | None,
-    selected("Column that is read but never selected (--drop takes it out at once); may be repeated.", **COLUMN),
+    selected(
+        "Column never selected, though all columns, which the choice is compared with, have it; may be repeated.",
+        **COLUMN,
+    ),
 ]
 MaxFeatures = Annotated[int | None, selected("Largest number of columns.", min=1)]
 Time = Annotated[float | None, selected("Time allowed: 90, 90s, 1.5m or 2h.", parser=seconds, metavar="TIME")]
-Scoring = Annotated[str | None, selected("How columns are scored: accuracy, roc_auc, r2, ...")]
+Scoring = Annotated[str | None, selected("How columns are scored: accuracy, roc_auc, r2, ... (default: AUC or R²).")]
 Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="The seed: the same seed gives the same result.")]
 Jobs = Annotated[int | None, seldom("Threads or processes (default: all cores).", min=1, max=10_000)]
 Overwrite = Annotated[bool, in_files("Replace files that exist.", "--force-overwrite")]
-FILE = "CSV, TSV or TXT file (also .gz, .bz2, .xz), XLSX, ARFF, Parquet, Feather, or .data with .labels."
+FILE = "CSV, TSV or TXT file (also .gz, .bz2, .xz), XLSX, ARFF, Parquet, Feather, or .data beside .labels."
 MODELS = (
     "The model that columns are chosen for: neighbours, linear, logistic, ridge, svm, forest, boosting, lightgbm, "
     "xgboost, catboost (default: columns that three kinds of model need)."
@@ -95,14 +96,14 @@ class TableOptions(NamedTuple):
 
     data: Annotated[Path, typer.Argument(help=FILE)]
     target: Annotated[str, _table("Column to predict (of a .data file: label).")]
-    task: Annotated[Literal["auto", "classification", "regression"], _table("To predict classes or numbers.")] = "auto"
+    task: Annotated[
+        Literal["auto", "classification", "regression"], _table("Predict classes or numbers; auto looks at the target.")
+    ] = "auto"
     groups: Annotated[
         Text, _table("Column that says which rows belong together, as all visits of a patient.", **COLUMN)
     ] = None
-    weights: Annotated[Text, _table("Column that says as how many rows each row counts.", **COLUMN)] = None
-    drop: Annotated[
-        Names, _table("Column to take out of the table before anything is read of it; may be repeated.", **COLUMN)
-    ] = None
+    weights: Annotated[Text, _table("Column of row weights: a row of weight 2 counts as two rows.", **COLUMN)] = None
+    drop: Annotated[Names, _table("Column to remove, such as a leak; may be repeated.", **COLUMN)] = None
     keep: Annotated[Names, _table("Column to take in although it looks like an id; may be repeated.", **COLUMN)] = None
     missing: Annotated[Names, _table('Text that means a missing value, as "?"; repeatable.', metavar="TEXT")] = None
     encoding: Annotated[Text, _table("Encoding of the file, such as cp1252 (default: UTF-8).", metavar="NAME")] = None
@@ -164,4 +165,4 @@ def loud(notes: Iterable[str]) -> list[str]:
 def tell_notes(console: Console, table: Table | RefusedTableError) -> None:
     """Print what was done to a table and what was found in it, and which options change that."""
     kinds = [] if table.check is None else [one.kind for one in table.check.findings]
-    tell(console, *table.notes, *(words for option, words in ANSWERS.items() if not option.isdisjoint(kinds)))
+    tell(console, *table.notes, *(words for words, some in ANSWERS.items() if not some.isdisjoint(kinds)))

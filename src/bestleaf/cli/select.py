@@ -70,7 +70,9 @@ def select(
     max_time: Time = None,
     out: Annotated[Path | None, in_files("Table of the selected columns and the target.")] = None,
     report: Annotated[Path | None, in_files("HTML page about the result.")] = None,
-    certificate: Annotated[Path | None, in_files("The result and its proof in JSON, for bestleaf verify.")] = None,
+    certificate: Annotated[
+        Path | None, in_files("The certificate: the result and its proof in JSON, for bestleaf verify.")
+    ] = None,
     memory: Annotated[
         Path | None, in_files("File to go on from after a stop: the same command with it repeats no work.")
     ] = None,
@@ -80,10 +82,10 @@ def select(
     ] = False,
     explain: Annotated[bool, Option("--explain", help="Print everything that is known of the result.")] = False,
     scoring: Scoring = None,
-    cv: Annotated[int | None, seldom("Number of folds.", min=2)] = None,
+    cv: Annotated[int | None, seldom("Number of folds (default: 5, several times for small tables).", min=2)] = None,
     choose: Annotated[
         Literal["new_data", "training"] | None,
-        seldom("What decides: the score on new rows, or the value on the rows given (the paper's search)."),
+        seldom("What decides: the score on new rows (default), or only the value on the rows given (training)."),
     ] = None,
     epsilon: Annotated[
         float | None,
@@ -147,8 +149,18 @@ def _answer(found: TableSelection, report: Path | None) -> list[str]:
         answer.append(f"{by} ended the choice after {path.folds} of {path.folds_planned} folds.")
     notes = len(found.table.notes)
     about = f" ({counted(notes, 'note')} about the table)" if notes else ""
-    rest = f"The rest: --explain{about}, {report or '--report page.html'}"
-    return [*answer, f"{proved_in_short(certificate)} {rest}"]
+    rest = f"The rest{about}: {report or '--report page.html'}, or run again with --explain"
+    return [*answer, *_near_copies(found), proved_in_short(certificate), rest]
+
+
+def _near_copies(found: TableSelection) -> list[str]:
+    """Return what the check says of near copies, if one of both was chosen."""
+    findings = () if found.table.check is None else found.table.check.findings
+    for one in findings:
+        names = {*one.columns, *(text.rpartition(" (")[0] for text in one.texts)}
+        if one.kind == "copy" and not names.isdisjoint(found.features):
+            return one.lines()
+    return []
 
 
 @contextmanager

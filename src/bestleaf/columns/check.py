@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,8 +17,7 @@ from bestleaf.columns.leaks import leaks, leaks_by_gaps, leaks_of_two, near_copi
 from bestleaf.columns.look import Look, looked_at
 from bestleaf.features.data import task_of
 from bestleaf.features.neighbours import TASKS
-from bestleaf.proof.text import counted, in_line
-from bestleaf.proof.text import shown as in_words
+from bestleaf.proof.text import counted, in_line, visible
 
 FEW_ROWS = 50
 RARE_CLASS = 10  # a class with fewer rows is rare
@@ -44,6 +44,9 @@ TIMES = {  # words in the names of times
 MOST_LINES = 5  # columns of a kind that have a line each
 MOST_NAMES = 8  # columns that are named in a line about many
 BEFORE = "Drop what is not known before the target."
+
+
+Found = dict[str, dict[str, str]]  # by kind, the columns with a text
 
 
 class Kind(NamedTuple):
@@ -102,11 +105,11 @@ class Finding:
     def lines(self) -> list[str]:
         """Return what was found as lines: one for each column, or one for many columns."""
         kind, many = KINDS[self.kind], len(self.columns)
-        names = [in_line(in_words(name), 60) or "(blank)" for name in self.columns]
+        names = [in_line(visible(name), 60) or "(blank)" for name in self.columns]
         leak, end = self.kind.startswith("leak"), "; left out." if kind.left_out else ""
         end = f". {BEFORE}" if leak else end
         if many <= MOST_LINES:
-            said = (kind.one.format(text=in_line(in_words(text), 120)) for text in self.texts)
+            said = (kind.one.format(text=in_line(visible(text), 120)) for text in self.texts)
             return [f"{'A leak? ' if leak else ''}{name} {words}{end}" for name, words in zip(names, said, strict=True)]
         more = f" and {many - MOST_NAMES:,} more" if many > MOST_NAMES else ""
         named = ", ".join(dict.fromkeys(names[:MOST_NAMES]))
@@ -203,11 +206,12 @@ def check_table(
     frame = without_columns(frame.set_axis([str(name) for name in frame.columns.tolist()], axis=1), target, drop, keep)
     features = frame.drop(columns=target)
     one_of("task", task, TASKS)
-    found, kept = _Findings(), set(keep)
+    kept = set(keep)
+    found: Found = defaultdict(dict)
     y = read_target(frame[target])[1]
     found_task = _look_at_target(found, y, task)
     if len(frame) < FEW_ROWS:
-        found.add("few rows", "The table", f"only {counted(len(frame), 'row')}")
+        found["few rows"]["The table"] = f"only {counted(len(frame), 'row')}"
     read = read_columns(features) if read is None else read
     if written := {name: one.numbers(cells) for name, (one, cells) in read.items() if one.kind == NUMBER and cells}:
         features = features.assign(**written)  # numbers are looked at as numbers, however they are written
@@ -221,17 +225,17 @@ def check_table(
         measure = "AUC" if found_task == "classification" else "rank correlation"
         looked = features[[one.name for one in stay]]
         for name, score in leaks(looked, y, found_task).items():
-            found.add("leak", name, f"{measure} {score:.4f}")
+            found["leak"][name] = f"{measure} {score:.4f}"
         for name, gaps in leaks_by_gaps(looked, y, found_task).items():
             if name not in found.get("leak", {}):
-                found.add("leak by gaps", name, gaps)
+                found["leak by gaps"][name] = gaps
         for name, pair in leaks_of_two(looked, y, found_task).items():
-            found.add("leak of two", name, pair)
+            found["leak of two"][name] = pair
     different = features[[one.name for one in stay if one.name not in found.get("duplicate", {})]]
     for name, (other, correlation) in near_copies(different).items():
-        found.add("copy", name, f"{other} (rank correlation {correlation:.4f})")
+        found["copy"][name] = f"{other} (rank correlation {correlation:.4f})"
     for name, terms in sums_of_others(different).items():
-        found.add("sum", name, terms)
+        found["sum"][name] = terms
     findings = tuple(Finding(kind, tuple(texts), tuple(texts.values())) for kind, texts in found.items())
     return TableCheck(len(frame), len(columns), target, found_task, findings, read)
 
@@ -285,15 +289,7 @@ def check_target_name(frame: pd.DataFrame, target: str) -> None:
         raise ValueError(f"target must be a column of the table, got {shown(target)}{hint} where there are {there}")
 
 
-class _Findings(dict[str, dict[str, str]]):
-    """By kind, the columns with a text."""
-
-    def add(self, kind: str, column: str, text: str = "") -> None:
-        """Add a finding about a column."""
-        self.setdefault(kind, {})[column] = text
-
-
-def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
+def _look_at_target(found: Found, y: pd.Series, task: str) -> str | None:
     """Look at the target; return the task, or None if it cannot be predicted."""
     name, known = str(y.name), y.dropna()
     if known.nunique() < 2:
@@ -309,27 +305,27 @@ def _look_at_target(found: _Findings, y: pd.Series, task: str) -> str | None:
         return task if numbers else None
     counts = known.value_counts()
     if known.dtype.kind in "iuf" and len(counts) >= FEW_NUMBERS:
-        found.add("classes", name, f"{len(counts):,}")
+        found["classes"][name] = f"{len(counts):,}"
     if len(rare := counts[counts < RARE_CLASS]):
         labels = [f"{shown(label)} ({rows})" for label, rows in rare.iloc[::-1][:MOST_LABELS].items()]
         told = f"{counted(len(rare), 'class', 'classes')} of fewer than {RARE_CLASS} rows: {', '.join(labels)}"
-        found.add("rare class", name, told + (", …" if len(rare) > MOST_LABELS else ""))
+        found["rare class"][name] = told + (", …" if len(rare) > MOST_LABELS else "")
     return task
 
 
-def _is_left_out(found: _Findings, column: Look, rows: int) -> bool:
+def _is_left_out(found: Found, column: Look, rows: int) -> bool:
     """Return whether a column should be left out of a search, and note why."""
     name, different, values = column.name, column.different or 0, round(rows * (1 - column.missing))
     if UNNAMED.fullmatch(name):
-        found.add("unnamed", name)
+        found["unnamed"][name] = ""
     elif values == 0:
-        found.add("empty", name)
+        found["empty"][name] = ""
     elif _counts_rows(column, rows) and _numbers_rows(column, rows):
-        found.add("row number", name)
+        found["row number"][name] = ""
     elif column.whole and different == values and rows >= FEWEST_NUMBERED and _named_id(name):
-        found.add("id", name, f"{different:,} different whole numbers")
+        found["id"][name] = f"{different:,} different whole numbers"
     elif _texts_are_ids(column, different, values):
-        found.add("id", name, f"{different:,} different texts")
+        found["id"][name] = f"{different:,} different texts"
     else:
         return False
     return True
@@ -373,16 +369,16 @@ def _ranks(columns: Iterable[Look], rows: int) -> set[str]:
     return {name for name in named if len(named) > 1 and not UNNAMED.fullmatch(name)}
 
 
-def _look_at_column(found: _Findings, column: Look, first: dict[int, str]) -> None:
+def _look_at_column(found: Found, column: Look, first: dict[int, str]) -> None:
     """Note what is strange about a column that a search does not leave out; `first` has those before by values."""
     name = column.name
     if column.value is not None:
-        found.add("constant", name, column.value)
+        found["constant"][name] = column.value
     if column.marker is not None:
-        found.add("marker", name, column.marker)
+        found["marker"][name] = column.marker
     if column.lone is not None:
-        found.add("lone", name, column.lone)
+        found["lone"][name] = column.lone
     if column.missing >= MANY_MISSING:
-        found.add("missing", name, f"{column.missing:.1%}")
+        found["missing"][name] = f"{column.missing:.1%}"
     if column.digest is not None and column.value is None and (other := first.setdefault(column.digest, name)) != name:
-        found.add("duplicate", name, other)
+        found["duplicate"][name] = other

@@ -22,12 +22,12 @@ from bestleaf.columns.kinds import (
     AS_TEXT,
     CATEGORY,
     LEFT_OUT,
+    MISSING,
     NOT_USED,
     NUMBER,
     REFUSED,
     Column,
     Read,
-    in_categories,
     read_columns,
 )
 from bestleaf.features.estimator import name_of
@@ -281,9 +281,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 told[name].append(text)
         together: dict[str, dict[str, str]] = {" are categories": {}, f": {AS_TEXT}": {}}
         for name, one in self._special.items():
-            if one.kind == CATEGORY and told[name] == [in_categories(len(one.levels))]:
+            if told[name] != [one.note]:
+                continue
+            if one.kind == CATEGORY and MISSING not in one.levels:
                 together[" are categories"][name] = f"{name} ({len(one.levels)})"
-            elif one.note.startswith(AS_TEXT) and told[name] == [one.note]:
+            elif one.note.startswith(AS_TEXT):
                 together[f": {AS_TEXT}"][name] = name
         together = {what: some for what, some in together.items() if len(some) > FEW_LINES}
         apart = [name for name in names if told.get(name) and not any(name in some for some in together.values())]

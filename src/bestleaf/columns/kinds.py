@@ -272,12 +272,7 @@ def _category(cells: Cells) -> Column:
     if len(levels) > MOST_CATEGORIES:
         return _left_out(f"it has {len(levels):,} different texts, more than {MOST_CATEGORIES:,}")
     apart = f", {counted(missing, 'missing value')} as one of their own" if missing else ""
-    return Column(CATEGORY, f"{in_categories(len(levels))}{apart}", levels=levels)
-
-
-def in_categories(many: int) -> str:
-    """Return how many categories there are, in words."""
-    return counted(many, "category", "categories")
+    return Column(CATEGORY, f"{counted(len(levels), 'category', 'categories')}{apart}", levels=levels)
 
 
 def _are_few(odd: np.ndarray, cells: Cells) -> bool:

@@ -25,6 +25,7 @@ from bestleaf.search import best_arm
 
 Settings = Mapping[str, Any]  # keywords of a search
 Row = dict[str, Any]  # what one run measures, in values that JSON can hold
+Run = tuple[str, str, int]  # a problem, a setting and a seed
 MOST_STATES, MOST_LEAVES = 20_000, 200  # of graphs whose values are computed, and whose lower bound
 CONFIDENCE = 0.95
 
@@ -97,7 +98,7 @@ def experiment(
         seeds = range(whole("seeds", seeds, 1))
     numbers = list(dict.fromkeys(seeds))
     tasks = [(problem, setting, seed) for problem in problems for setting in settings for seed in numbers]
-    console, rows, questions, interrupted = Console(), dict[Any, Row](), dict[Any, bytes](), False
+    console, rows, questions, interrupted = Console(), dict[Run, Row](), dict[Run, bytes](), False
     kept = opened(memory)
     with kept or nullcontext():
         if kept is not None:
@@ -200,5 +201,5 @@ def _limit(problem: Any, settings: Settings) -> float:
         return nan
 
 
-def _name(part: Any) -> object:
+def _name(part: object) -> object:
     return part.item() if isinstance(part, np.generic) else getattr(part, "__qualname__", repr(part))

@@ -611,7 +611,7 @@ def check(content: dict[str, Json], *, own_bound: tuple[str, Bound] | None = Non
 def checked(c: Part, digest: str, own: tuple[str, Bound] | None) -> tuple[list[str], list[str]]:
     """Check all that belongs together; return what holds, and what is taken as written."""
     need(c.checksum in (None, digest), "the checksum is not that of the content: something was changed")
-    lines = [f"Every field has its form{'' if c.checksum is None else ', the checksum is right'}."]
+    lines = [f"The file is well formed{'' if c.checksum is None else ', and its checksum is right'}."]
     taken = ["times, counts of samples and values, seed, why the work ended, version, and what a report also shows"]
     need(c.format_version == 4 and (c.search or c.path or c.new_rows), "a certificate of format 4 must claim something")
     fine = c.data or not (c.features or c.path or c.new_rows or c.all_subsets or c.table)
@@ -622,20 +622,20 @@ def checked(c: Part, digest: str, own: tuple[str, Bound] | None) -> tuple[list[s
         lines += of_search(c, choice, taken, own[1] if own and own[0] == c.search.bound else None)
     if c.path is not None and choice is not None:
         check_path(c, choice)
-        taken.append("the path: its sets, their scores by cross-validation and the choice by them, which are estimates")
+        taken.append("the sets compared and the choice by their scores in cross-validation, which are estimates")
         lines += [] if c.new_rows else ["No score on new rows is known."]
     if (new := c.new_rows) is not None and choice is not None:
         check_new_rows(c, choice)
         if new.table is not None:
             sure = f"With probability at least 1 - {new.delta:g} the score on new rows is in {new.interval}"
-            others = f"none of {len(new.table.sets) - 1} of {len(c.path.rows) - 1 if c.path else 1} other sets"
+            others = f"none of {len(new.table.sets) - 1} other sets (of {len(c.path.rows) - 1 if c.path else 1})"
             others = "" if new.best_other is None else f"; {others} is better by more than {new.best_other}"
-            lines.append(f"{sure}, and minus that of all columns in {new.difference_interval}{others}.")
-        kept = f"the trials of {new.rows:,} {new.how}, that they are like new rows and had no part in the choice"
-        kept += ", its seed and its end" if new.how[0] == "t" else ""
+            lines.append(f"{sure}, the difference to all columns in {new.difference_interval}{others}.")
+        kept = f"the results on {new.rows:,} {new.how}, that these are like new rows and had no part in the choice"
+        kept += ", the seed and the end of the choice" if new.how[0] == "t" else ""
         taken.append(kept if new.table else f"the score on new rows, an estimate without proof ({new.why_no_proof})")
-        taken.append("the score of guessing, apart from that by AUC and concordance")
-    taken += ["rows, names and objective of the data, what may be chosen, how the table was read"] if c.data else []
+        taken.append("the score of guessing, unless it is that of AUC or concordance")
+    taken += ["rows, names and score of the data, what may be chosen, how the table was read"] if c.data else []
     return lines, taken
 
 

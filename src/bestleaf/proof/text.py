@@ -51,7 +51,7 @@ def all_shown(names: tuple[str, ...]) -> tuple[str, ...]:
     """
     cut = [name if len(name) <= LONGEST else f"{name[: LONGEST - 31]}…{name[-30:]}" for name in names]
     looks = Counter(map(_look, cut))
-    found = [_spaces_seen(ascii(name)[1:-1]) if looks[_look(name)] > 1 else shown(name) for name in cut]
+    found = [_spaces_seen(ascii(name)[1:-1]) if looks[_look(name)] > 1 else visible(name) for name in cut]
     twice = Counter(found)
     return tuple(f"{one} [column {place}]" if twice[one] > 1 else one for place, one in enumerate(found))
 
@@ -64,7 +64,7 @@ def _look(name: str) -> str:
     return " ".join(seen.split()).translate(_LOOKALIKES)
 
 
-def shown(name: str) -> str:
+def visible(name: str) -> str:
     """Return a name in one line; a character that cannot be seen is written as its number."""
     text = re.sub(r"\\(?=[uUxnrt])", r"\\\\", name)
     if not text.isprintable() or _INVISIBLE.search(text):
@@ -80,5 +80,5 @@ def _spaces_seen(text: str) -> str:
 
 def in_line(text: str, longest: int = 300) -> str:
     """Return a text of unknown origin in one line that is not too long."""
-    line = shown(text[: 4 * longest])
+    line = visible(text[: 4 * longest])
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -106,6 +106,10 @@ def verify(
         content, record = _read(certificate)
         lines = _without_data(content, _own(bound, record), with_data=X is not None)
         lines[1:1] = record.claims
+        if X is None and record.data is not None:
+            new = record.new_rows
+            what = "the values are" if new is None else f"the results on the {new.rows:,} test rows are"
+            lines.insert(0, f"Not checked without the data (--data, or X and y): that {what} real.")
         if X is not None and y is not None:
             from bestleaf.selection.recheck import recheck
 
@@ -137,7 +141,7 @@ def _without_data(content: dict[str, object], own: tuple[str, check.Bound] | Non
     if not report.holds:
         raise RefusedError(report.reason)
     unless = ", unless the data show it" if with_data else ""
-    return [*report.lines, f"Taken as written{unless}: {'; '.join(report.taken_as_written)}."]
+    return [*report.lines, f"Not checked{unless}: {'; '.join(report.taken_as_written)}."]
 
 
 def _own(bound: OwnBound | None, certificate: Certificate) -> tuple[str, check.Bound] | None:

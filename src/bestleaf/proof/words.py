@@ -10,7 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from math import ceil
 
 from bestleaf.proof.record import STOP, Certificate, Data, Encoding, Estimator, Graph, Label, Neighbours, SearchClaim
-from bestleaf.proof.text import all_shown, counted, first_of, in_line, shown
+from bestleaf.proof.text import all_shown, counted, first_of, in_line, visible
 from bestleaf.proof.words_new_rows import about_new_rows, answer_lines, not_claimed_of_new_rows, often_in_words
 
 NOT_SETTLED = "Not settled"
@@ -85,7 +85,7 @@ def cost_in_words(record: Certificate) -> str:
     """Return what the search took, why it ended and how it was run."""
     search, cost = record.search, record.cost
     if search is None:
-        return f"{cost.seconds:.2f} s{'' if record.reason == 'settled' else f' ({record.reason})'}."
+        return f"The choice took {cost.seconds:.2f} s{'' if record.reason == 'settled' else f' ({record.reason})'}."
     drawn = counted(cost.samples, "sample" if record.data is None else "rollout")
     drawn += f" ({cost.warmup_samples:,} of them to warm up)" if cost.warmup_samples else ""
     if cost.exact_evaluations:
@@ -143,7 +143,7 @@ def _of_leaves(record: Certificate, search: SearchClaim) -> str:
         return _promise(none, search, certain=search.certain)
     if search.gap <= search.epsilon:
         return f"{NOT_SETTLED}: no other {_where(record, search)} was there to compare with."
-    return f"{NOT_SETTLED}. {unsettled_in_words(record)}{_larger_one(record, search)}"
+    return f"{NOT_SETTLED}. {unsettled_in_words(record)}"
 
 
 def _examined(record: Certificate, search: SearchClaim) -> str:
@@ -180,19 +180,6 @@ def unsettled_in_words(record: Certificate) -> str:
         was, they = ("one was", "it") if rest == 1 else (f"{rest:,} were", "they")
         text += f" The other {was} not compared, or not often enough: {they} may be better by up to {_most(gap):.4f}."
     return text
-
-
-def _larger_one(record: Certificate, search: SearchClaim) -> str:
-    """Return by how much the best subset evaluated is better, if the answer was preferred because it is smaller."""
-    exact = [leaf for leaf in search.leaves if leaf.exact]
-    if record.data is None or all(leaf.node != search.answer for leaf in exact):
-        return ""
-    best = max(exact, key=lambda leaf: leaf.lower)
-    label, more = search.label_of(best), best.lower - search.lower
-    if more <= 0 or len(label) <= len(search.label):
-        return ""
-    size = counted(len(label) - 1, "column")
-    return f" The best subset evaluated has {size} and is better by {more:.4f}; the answer is smaller."
 
 
 def _where(record: Certificate, search: SearchClaim) -> str:
@@ -345,7 +332,7 @@ def objective_in_words(data: Data) -> str:
     if isinstance(objective, Estimator):
         clipped = ", each at least 0" if objective.scoring in BELOW_0 else ""
         return f"mean {weighted}{objective.scoring} of {objective.name} on {objective.splits} fixed splits{clipped}"
-    judges, scoring = ", ".join(map(shown, objective.judges)), CALLED.get(objective.scoring, objective.scoring)
+    judges, scoring = ", ".join(map(visible, objective.judges)), CALLED.get(objective.scoring, objective.scoring)
     return f"{weighted}{scoring}{', mean' if len(objective.judges) > 1 else ''} of {judges}"
 
 
@@ -371,9 +358,9 @@ def encoding_in_words(encoding: Encoding) -> str:
     dates = {"parts": "dates as their parts", "number": "dates as days since 1970", "drop": "dates left out"}
     missing = {None: "missing values refused", "keep": "missing values left to the estimator"}
     filled = missing.get(encoding.impute, f"missing values filled ({encoding.impute})")
-    left_out = f"; left out: {first_of([shown(name) for name in encoding.left_out])}" if encoding.left_out else ""
+    left_out = f"; left out: {first_of([visible(name) for name in encoding.left_out])}" if encoding.left_out else ""
     if encoding.own is not None:
-        return f"columns became numbers by {shown(encoding.own)}, which verify cannot repeat{left_out}"
+        return f"columns became numbers by {visible(encoding.own)}, which verify cannot repeat{left_out}"
     categories = "a column of zeros and ones for each level of a category"
     return f"{categories}; {filled}; {dates[encoding.dates]}{left_out}"
 

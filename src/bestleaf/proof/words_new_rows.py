@@ -1,4 +1,4 @@
-"""Words about new rows and about the path: the answer in three lines, what is proved, what is only estimated."""
+"""Words about new rows and about the path: the answer in a few lines, what is proved, what is only estimated."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import pairwise, takewhile
 from math import ceil, floor, log
+from shlex import quote
 from typing import Literal
 
 from bestleaf.proof.record import Certificate, Neighbours, NewRowsClaim, Path, PathRow
@@ -16,7 +17,6 @@ Interval = tuple[float, float]
 ERRORS = 2  # standard errors on each side of an estimate
 IN_LINE, SHOWN = 6, 12  # sizes of a path in a line, and in a table
 ALMOST_PERFECT = 0.999  # a score from which on a column may know the target
-ALMOST_PERFECT_WORDS = "Almost perfect: does a column know the target? Try bestleaf check."
 MEASURES = {"auc": "AUC", "roc_auc": "AUC", "concordance": "concordance index", "accuracy": "accuracy", "r2": "R²"}
 WHY = {
     "folds": "cross-validation folds share their rows",
@@ -100,19 +100,27 @@ def flat_around(path: Path) -> tuple[int, int] | None:
     return (min(sizes), max(sizes)) if len(sizes) > 1 else None
 
 
-def almost_perfect(certificate: Certificate) -> bool:
-    """Whether a model that judges is so good on new rows that a column may know the target."""
-    claim = certificate.new_rows
-    if claim is None or measure_of(certificate) not in MEASURES.values():
-        return False
-    return max((claim.score, *claim.judges.values())) >= ALMOST_PERFECT
+def almost_perfect(certificate: Certificate) -> str | None:
+    """Return which columns may know the target, and what to do, if a model is almost perfect on new rows."""
+    claim, path = certificate.new_rows, certificate.path
+    known = measure_of(certificate) in MEASURES.values()
+    if claim is None or not known or max((claim.score, *claim.judges.values())) < ALMOST_PERFECT:
+        return None
+    rows = () if path is None else (*path.rows, path.chosen)
+    fewest = next((row.features for row in rows if (row.score or 0.0) >= ALMOST_PERFECT), certificate.features or ())
+    names = all_shown(fewest)
+    if len(names) == 1:
+        later = f"{names[0]} alone scores so. If it is known only after the target, leave it out"
+        return f"Almost perfect: {later} (--drop {quote(names[0])})."
+    later = f"if one of these is known only after the target, leave it out (--drop): {first_of(names, IN_LINE)}"
+    return f"Almost perfect: {later}."
 
 
 # ---- sentences
 
 
 def answer_lines(certificate: Certificate) -> list[str]:
-    """Return the answer in three lines: the columns; their score on new rows beside all columns; a smaller set."""
+    """Return the answer: the columns, their score on new rows, the difference to all columns, a smaller set."""
     names, claim, path = list(all_shown(certificate.features or ())), certificate.new_rows, certificate.path
     many = 0 if certificate.data is None else len(certificate.data.names)
     asked = ", as asked" if path is not None and path.asked else ""
@@ -120,31 +128,31 @@ def answer_lines(certificate: Certificate) -> list[str]:
     without = f"; left out: {first_of(all_shown(gone), IN_LINE)}" if gone else ""
     lines = [f"Columns ({len(names)} of {many}{asked}{without}): {', '.join(names)}"]
     if claim is not None:
-        lines.append(_score_line(certificate, claim))
+        lines += _score_lines(certificate, claim)
     elif path is not None and path.folds:
         lines.append(_folds_line(path))
     if path is not None and (smallest := smallest_in_words(path)) is not None:
         lines.append(smallest)
-    if almost_perfect(certificate):
-        lines.append(ALMOST_PERFECT_WORDS)
+    if (doubt := almost_perfect(certificate)) is not None:
+        lines.append(doubt)
     return lines
 
 
-def _score_line(certificate: Certificate, claim: NewRowsClaim) -> str:
+def _score_lines(certificate: Certificate, claim: NewRowsClaim) -> list[str]:
     score, difference = intervals_of(claim)
     by = HOW[claim.how].format(rows=f"{claim.rows:,}")
     errors = "" if score is None else f" ± {ERRORS} standard errors"
     sure = f"proved by {by}" if claim.table is not None else f"estimate{errors} by {by}"
     mean = "mean of " if len(claim.judges) > 1 else ""
     judges = ", ".join(f"{name} {value:.3f}" for name, value in claim.judges.items())
-    found = f"{measure_of(certificate)} {claim.score:.3f}{in_words(score, before=', ')}"
+    found = f"{measure_of(certificate)} {claim.score:.3f}{interval_in_words(score, before=', ')}"
     if like_guessing(claim):
         found = f"no better than guessing ({claim.guessing:.3g}), so do not rely on these columns; {found}"
     text = f"Score on new rows: {found} ({sure}; {mean}{judges})"
     if claim.score == claim.all_columns and difference in (None, (0.0, 0.0)):
-        return f"{text}; these are all columns"
-    gain = f"{claim.score - claim.all_columns:+.3f}{in_words(difference, '+', ', ')}"
-    return f"{text}; difference to {_all_columns(certificate)}: {difference_word(claim)}, {gain}"
+        return [f"{text}; these are all columns"]
+    gain = f"{claim.score - claim.all_columns:+.3f}{interval_in_words(difference, '+', ', ')}"
+    return [text, f"Difference to {_all_columns(certificate)}: {difference_word(claim)}, {gain}"]
 
 
 def _folds_line(path: Path) -> str:
@@ -159,14 +167,17 @@ def smallest_in_words(path: Path) -> str | None:
     smallest, answer = smallest_within_error(path), path.chosen
     if smallest is None:
         return None
-    found = "no smaller set"
+    flat = flat_around(path)
+    found = "No" if flat is None or flat[0] >= answer.size else "Hardly"
     if smallest.size < answer.size and answer.difference is not None:
         lost = (smallest.difference or 0.0) - answer.difference
         names = first_of(all_shown(smallest.features), IN_LINE)
-        found = f"{counted(len(smallest.features), 'column')}, {lost:+.3f} ({names})"
-    flat = flat_around(path)
-    alike = "" if flat is None else f"; {flat[0]} to {flat[1]} columns score alike, so another seed may choose others"
-    return f"Smallest within one standard error of the best set: {found}{alike}"
+        few = counted(len(smallest.features), "column")
+        found = f"Perhaps: {few} ({names}) at {lost:+.3f}, within one standard error of the best set"
+    alike = (
+        "" if flat is None else f". {flat[0]} to {flat[1]} columns score about the same; another seed may take others"
+    )
+    return f"Could you do with fewer? {found}{alike}"
 
 
 def often_in_words(path: Path, names: Sequence[str]) -> str | None:
@@ -183,11 +194,11 @@ def proved_in_short(certificate: Certificate) -> str:
     claim = certificate.new_rows
     if claim is None or claim.table is None or claim.delta is None:
         return f"Proved: {certificate.claims[0] if certificate.claims else 'nothing; the scores are estimates.'}"
-    parts = ["the interval" if claim.table.sets[0] == max(claim.table.sets) else "both intervals"]
+    parts = ["the interval above" if claim.table.sets[0] == max(claim.table.sets) else "the two intervals above"]
     if claim.best_other is not None and len(claim.table.sets) > 2:
-        others = f"the {len(claim.table.sets) - 1:,} other sizes"
-        best = f"no set of {others} is better by more than {_most(claim.best_other)}"
-        worse = f"every set of {others} is worse by at least {_least(-claim.best_other)}"
+        others = f"the {len(claim.table.sets) - 1:,} other sets compared (one per size)"
+        best = f"none of {others} is better by more than {_most(claim.best_other)}"
+        worse = f"each of {others} is worse by at least {_least(-claim.best_other)}"
         parts.append(f"that {worse if claim.best_other < 0 else best}")
     models = f"models fitted to {claim.trained:,} rows, new rows like the {claim.rows:,} test rows"
     return f"Proved with {100 * (1 - claim.delta):g} % confidence: {', and '.join(parts)} ({models})."
@@ -255,7 +266,7 @@ def _all_columns(certificate: Certificate) -> str:
     return f"all {allowed} columns" + ("" if allowed == len(data.names) else " that may be chosen")
 
 
-def in_words(interval: Interval | None, sign: str = "", before: str = "") -> str:
+def interval_in_words(interval: Interval | None, sign: str = "", before: str = "") -> str:
     """Return an interval in words, rounded outward; nothing if there is none."""
     if interval is None:
         return ""

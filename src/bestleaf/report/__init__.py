@@ -14,6 +14,7 @@ from bestleaf.files import write_atomically
 from bestleaf.proof.record import Certificate
 from bestleaf.proof.text import in_line
 from bestleaf.proof.words import cost_in_words, encoding_in_words, objective_in_words
+from bestleaf.proof.words_new_rows import almost_perfect
 from bestleaf.report.content import cards_of, columns_of, nearly_chosen, rows_of, sizes_of
 from bestleaf.report.drawing import Picture, draw_intervals, draw_path, standalone, templates
 
@@ -97,6 +98,7 @@ def report_html(certificate: Certificate, *, title: str | None = None) -> str:
             path=certificate.path,
             sizes=[] if certificate.path is None else sizes_of(certificate.path),
             columns=columns_of(certificate),
+            doubted=almost_perfect(certificate) is not None,
             nearly=nearly_chosen(certificate),
             proved=claims[0] if claims else NOTHING_PROVED,
             more=claims[1:],

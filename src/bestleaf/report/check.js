@@ -664,22 +664,22 @@ data: names=[text], rows=count, fingerprint=text, units=[[count]], choice=<choic
     if (c.search) checkSearch(c, choice, claims, taken);
     if (c.path) {
       checkPath(c, choice);
-      taken.push("the path: its sets, their scores by cross-validation and the choice by them, which are estimates");
+      taken.push("the sets compared and the choice by their scores in cross-validation, which are estimates");
       if (!claim) claims.push("No score on new rows is known.");
     }
     if (claim) {
       checkNewRows(c, choice);
       if (claim.table) {
         const [low, high] = claim.interval, [least, most] = claim.difference_interval;
-        const others = `no other of ${claim.table.sets.length - 1} sets is better by more than ${claim.best_other}`;
+        const others = `none of the ${claim.table.sets.length - 1} other sets is better by more than ${claim.best_other}`;
         const best = claim.best_other === null ? "" : `; ${others}`;
-        const both = `the score on new rows is from ${low} to ${high}, and minus that of all columns from ${least} to ${most}`;
+        const both = `the score on new rows is from ${low} to ${high}, the difference to all columns from ${least} to ${most}`;
         claims.push(`With probability at least 1 - ${claim.delta} ${both}${best}.`);
-        taken.push(`the trials of the ${claim.how}, that they are like new rows and had no part in the choice, its seed and its end`);
+        taken.push(`the results on the ${claim.how}, that these are like new rows and had no part in the choice, the seed and the end of the choice`);
       } else taken.push("the score on new rows, an estimate without proof");
-      taken.push("the score of guessing, apart from that by AUC and concordance");
+      taken.push("the score of guessing, unless it is that of AUC or concordance");
     }
-    if (c.data) taken.push("rows, names and objective of the data, what may be chosen, how the table was read");
+    if (c.data) taken.push("rows, names and score of the data, what may be chosen, how the table was read");
   }
   function check(text) { // returns {verdict: "holds", "refused" or "unreadable", claims, taken, reason}
     const claims = [], taken = [];

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bestleaf.proof.record import STOP, Certificate, Leaf, NewRowsClaim, Path, SearchClaim
-from bestleaf.proof.text import all_shown, counted, shown
+from bestleaf.proof.text import all_shown, counted, visible
 from bestleaf.proof.words import subset_in_words
 from bestleaf.proof.words_new_rows import (
-    ALMOST_PERFECT_WORDS,
     almost_perfect,
     difference_word,
-    in_words,
+    interval_in_words,
     intervals_of,
     like_guessing,
     measure_of,
@@ -23,10 +22,10 @@ LEADING = 20  # rivals of the answer whose intervals are drawn
 LONGEST = 42  # characters of a name beside a plot
 OFTEN = 0.5  # share of folds from which on a column that is not in the answer is named
 MEANINGS = {
-    "better": "The chosen columns do better than all columns.",
-    "same": "The chosen columns do as well as all columns.",
-    "worse": "The chosen columns do worse than all columns.",
-    "open": "These rows do not settle whether they do better or worse than all columns.",
+    "better": "The whole interval is above 0.",
+    "same": "The whole interval is within 0.01 of 0.",
+    "worse": "The whole interval is below 0.",
+    "open": "These rows do not settle whether the chosen columns do better or worse.",
 }
 
 Points = Sequence[tuple[float, float]]
@@ -101,9 +100,16 @@ def _score_card(claim: NewRowsClaim, certificate: Certificate) -> Card:
     on = "cross-validation" if claim.how == "nested folds" else f"{claim.rows:,} test rows"
     lines = (f"By {on}; {'mean of ' if len(claim.judges) > 1 else ''}{each}",)
     guessing = "No better than guessing, as far as these rows tell: do not rely on these columns."
-    loud = guessing if like_guessing(claim) else ALMOST_PERFECT_WORDS if almost_perfect(certificate) else ""
+    loud = guessing if like_guessing(claim) else almost_perfect(certificate) or ""
     title = f"Score on new rows: {measure_of(certificate)}"
-    return Card(title, f"{claim.score:.3f}", _badge(claim), in_words(score), lines, loud=loud)
+    return Card(
+        title,
+        f"{claim.score:.3f}",
+        "estimate" if claim.interval is None else "proved",
+        interval_in_words(score),
+        lines,
+        loud=loud,
+    )
 
 
 def _difference_card(claim: NewRowsClaim) -> Card:
@@ -111,7 +117,11 @@ def _difference_card(claim: NewRowsClaim) -> Card:
     word = difference_word(claim)
     lines = (f"All columns: {claim.all_columns:.3f}", MEANINGS[word])
     return Card(
-        "Difference to all columns", f"{claim.score - claim.all_columns:+.3f}", word, in_words(difference, "+"), lines
+        "Difference to all columns",
+        f"{claim.score - claim.all_columns:+.3f}",
+        word,
+        interval_in_words(difference, "+"),
+        lines,
     )
 
 
@@ -131,15 +141,11 @@ def _cards_of_size(path: Path) -> list[Card]:
     ]
 
 
-def _badge(claim: NewRowsClaim) -> str:
-    return "estimate" if claim.interval is None else "proved"
-
-
 def _cards_of_training(certificate: Certificate) -> list[Card]:
     """Return the cards of a search that took the best columns on the rows given."""
     claim, told = _claim(certificate), certificate.told
     exact = "exact" if claim.lower == claim.upper else "interval"
-    span = "" if exact == "exact" else in_words((claim.lower, claim.upper))
+    span = "" if exact == "exact" else interval_in_words((claim.lower, claim.upper))
     lines: tuple[str, ...] = ("Not a score on new rows: it is the largest of many.",)
     cards = [Card("Value on the rows given", f"{_value(claim):.3f}", exact, span, lines)]
     if told is not None and told.all_features is not None:
@@ -162,7 +168,7 @@ def _cards_of_search(certificate: Certificate) -> list[Card]:
         Card(
             "Value",
             f"{_value(claim):.3f}",
-            interval=in_words((claim.lower, claim.upper)),
+            interval=interval_in_words((claim.lower, claim.upper)),
             lines=(among,) * bool(unfinished),
         ),
         Card("Gap", gap, "settled" if certificate.settled else "open", lines=lines),
@@ -207,7 +213,7 @@ def columns_of(certificate: Certificate) -> list[ChosenColumn]:
         else {data.names[feature]: value for unit, value in told.without.items() for feature in data.units[int(unit)]}
     )
     found = [
-        ChosenColumn(shown(name), tuple(map(shown, levels.get(name, ()))), shares.get(name), without.get(name))
+        ChosenColumn(visible(name), tuple(map(visible, levels.get(name, ()))), shares.get(name), without.get(name))
         for name in certificate.features or ()
     ]
     return sorted(found, key=lambda one: -(one.share or 0.0))
@@ -219,7 +225,7 @@ def nearly_chosen(certificate: Certificate) -> list[str]:
     if path is None:
         return []
     often = sorted(path.chosen_in_folds.items(), key=lambda one: -one[1])
-    return [f"{shown(name)} ({share:.0%})" for name, share in often if share >= OFTEN and name not in answer]
+    return [f"{visible(name)} ({share:.0%})" for name, share in often if share >= OFTEN and name not in answer]
 
 
 def rows_of(certificate: Certificate) -> list[Row]:

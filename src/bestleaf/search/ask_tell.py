@@ -16,7 +16,7 @@ from bestleaf.search.budget import Budget, run_in_slices
 from bestleaf.search.evaluator import Evaluator, Request
 from bestleaf.search.executors import Serial, executor_for
 from bestleaf.search.growth import Growth, Pause, called, proposals_for
-from bestleaf.search.loop import act, check_time, let_the_best_in, search_slice
+from bestleaf.search.loop import act, let_the_best_in, search_slice
 from bestleaf.search.moves import Begun, carry_over
 from bestleaf.search.result import Progress, Result
 from bestleaf.search.settings import Seed, Settings, checked_problem, name_of, stream
@@ -88,21 +88,20 @@ class Search:
         self._answer = named_answer(answer)
         self._asked: int | None = None
         self._requests: list[Request] = []
-        self._inside = inside
         self._begun = False  # the kernels are compiled, and the clock runs
         if seed is None and answers is not None:  # the same call without a seed has the seed of the first time
             seed = answers.seed(int(stream(None)[1] or 0), *self._told(answer))
         rng, number = stream(seed)
-        if n_jobs is not None and self.settings.batch_size is None:
+        executor, batches = inside.executor, None  # `batches` is the seed of samples drawn in batches
+        if self.settings.batch_size is not None:
+            executor = executor_for(n_jobs, "processes") if executor is None else executor
+            batches = int(rng.integers(2**63)) if number is None else number
+        elif n_jobs is not None:
             needed = "n_jobs needs batch_size, the number of samples asked for at once"
             raise ValueError(f"{needed}, got n_jobs={shown(n_jobs)}")
-        executor = inside.executor
-        if executor is None and self.settings.batch_size is not None:
-            executor = executor_for(n_jobs, "processes")
-        self._local = self._local_stage(problem)
-        batches = None  # the seed of samples drawn in batches
-        if self.settings.batch_size is not None:
-            batches = int(rng.integers(2**63)) if number is None else number
+        self._local: list[LocalOptimum] = []
+        if "local" in self.settings.guarantee:
+            self._local.append(LocalOptimum(problem, lambda: self._recommend()[0], enough=inside.enough))
         compiled = problem.compiled_oracle(rng) if batches is None and hasattr(problem, "compiled_oracle") else None
         rollouts = compiled if batches is None else getattr(problem, "plain_rollouts", lambda: None)()
         proposals = proposals_for(self.settings, problem, rollouts=rollouts is not None)
@@ -119,12 +118,6 @@ class Search:
         self.stages: list[Stage] = [*inside.stages, *self._local]
         if inside.seconds:
             self.budget.start(inside.seconds)
-
-    def _local_stage(self, problem: Problem) -> list[LocalOptimum]:
-        """Return the stage that checks the guarantee "local", if it is asked for."""
-        if "local" not in self.settings.guarantee:
-            return []
-        return [LocalOptimum(problem, lambda: self._recommend()[0], enough=self._inside.enough)]
 
     def _told(self, answer: Answer | None) -> list[object]:
         """Return the settings that tell one call without a seed from another, in words."""
@@ -259,9 +252,8 @@ class Search:
         state, found = self.state, None
         self.budget.start()
         while state.reason is None and found is None:
-            self.budget.look()
-            check_time(state, self.budget)
-            if state.reason is not None:
+            if self.budget.look() <= 0:
+                state.reason = "max_time"
                 break
             decision = self.evaluator.propose()
             if decision.action == SAMPLE and self.evaluator.left > 0:

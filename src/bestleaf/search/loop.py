@@ -49,12 +49,6 @@ def search_slice(
     evaluator.pace(state.samples - drawn, perf_counter() - begun)
 
 
-def check_time(state: SearchState, budget: Budget) -> None:
-    """End the search if its time was over at the last look at the clock."""
-    if budget.left <= 0 and state.reason is None:
-        state.reason = "max_time"
-
-
 def act(decision: Decision, state: SearchState, evaluator: Evaluator, growth: Growth) -> None:
     """Do what a kernel cannot do: evaluate, grow the graph, end the search, raise an error."""
     action = decision.action

@@ -173,12 +173,11 @@ class Result:
         moves = Moves(who, graph.children.__getitem__, chances.__getitem__, (), ())
         return {self.states[node]: share for node, share in outcomes_of(dict(plan), moves).items()}
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def summary(self) -> str:
         """Return the result in words."""
         return self.certificate.summary()
+
+    __str__ = summary
 
 
 def how_searched(settings: Settings, seed: int | None, proposal: str, *, exact: bool) -> dict[str, Any]:

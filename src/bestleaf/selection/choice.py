@@ -2,7 +2,7 @@
 
 On the training rows of every fold two orders of the columns are found. Judges score prefixes of each order on the other
 rows of the fold, as differences to all columns. The order with the larger area under its mean curve is taken, and of
-its sizes the smallest that costs next to nothing and that no judge minds.
+its sizes the smallest that costs next to nothing and with which no judge scores clearly worse.
 
 Time decides how many folds are finished, and nothing else: folds come in a fixed order, the quick order of columns
 before the slow one. Without a finished fold the answer is all columns.
@@ -152,7 +152,7 @@ class Curves:
             return ""
         method, place = self.decide()
         gain = self.rule.smoothed(self.differences()[self.orders.index(method)].mean(axis=0)).mean(axis=0)[place]
-        return f"{self.rule.sizes[place]} of {self.rule.sizes[-1]} columns, {gain:+.4f}"
+        return f"{self.rule.sizes[place]} of {self.rule.sizes[-1]} columns: {gain:+.4f} to all columns"
 
 
 def choose(

@@ -93,7 +93,7 @@ def same_data(certificate: Certificate, X: ArrayLike, y: ArrayLike) -> tuple[Row
         _refuse(f"their fingerprints differ{'; ' if why else ''}{why}")
     if wrong:
         _refuse(wrong)
-    names = "" if theirs or unnamed else " The names of the columns are taken as written, because an array has none."
+    names = "" if theirs or unnamed else " The names of the columns were not checked, because an array has none."
     return found, [f"The data are the ones it is about.{names}"]
 
 

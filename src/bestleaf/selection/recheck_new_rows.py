@@ -35,17 +35,18 @@ def check_new_rows(certificate: Certificate, rows: Data) -> list[str]:
     assert claim is not None
     if claim.how == "given rows":
         where = "The test rows were handed in after the fit and are not among these data"
-        return [f"Not checked: the score on new rows. {where}: their table is taken as written."]
+        return [f"Not checked: the score on new rows. {where}."]
     _check_judges(certificate, claim)
     if claim.how == "nested folds":
         return ["Not checked: the score on new rows, an estimate that was not computed again."]
     split = split_of(certificate, rows)
-    checked = sum(_checked(certificate, Again.of(certificate, rows, split)))
+    checked = list(_checked(certificate, Again.of(certificate, rows, split)))
     drawn_again = f"The {claim.rows:,} test rows are those that the seed draws"
     if not checked:
         return ["Not checked: the score on new rows. It was not computed again.", f"{drawn_again}."]
-    again = f"{counted(checked, 'score')} by nearest neighbours or ridge regression were computed again"
-    return [f"{drawn_again}; {again}; the rest is taken as written."]
+    again = f"computed again and found the same: {counted(len(checked), 'score')} ({', '.join(dict.fromkeys(checked))})"
+    others = ", ".join(judge for judge in claim.judges if judge not in checked) or "scores of other sets"
+    return [f"{drawn_again}; {again}; not computed again: {others}."]
 
 
 def _check_judges(certificate: Certificate, claim: NewRowsClaim) -> None:
@@ -57,8 +58,8 @@ def _check_judges(certificate: Certificate, claim: NewRowsClaim) -> None:
         raise RefusedError(f"the judges must be those of the choice, got {', '.join(sorted(judges))}")
 
 
-def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
-    """Yield 1 for each score that was computed again; refuse one that does not follow."""
+def _checked(certificate: Certificate, again: Again) -> Iterator[str]:
+    """Yield the model of each score that was computed again; refuse one that does not follow."""
     claim, path, left = certificate.new_rows, certificate.path, 1e10  # numbers added or compared: ten seconds
     assert claim is not None
     assert path is not None
@@ -81,7 +82,7 @@ def _checked(certificate: Certificate, again: Again) -> Iterator[int]:
             if not low - CLOSE <= got <= high + CLOSE:
                 size = counted(row.size, "column")
                 raise RefusedError(f"with {size}, {judge} scores {low:.6g} on the test rows, not {got:.6g}")
-            yield 1
+            yield judge
 
 
 class Again(NamedTuple):

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from bestleaf.proof import record
 from bestleaf.proof.record import Certificate
-from bestleaf.proof.text import first_of, shown
+from bestleaf.proof.text import first_of, visible
 from bestleaf.proof.words import unsettled_in_words
 from bestleaf.proof.words_new_rows import intervals_of
 
@@ -73,7 +73,7 @@ class EvaluatedSubsets(tuple[EvaluatedSubset, ...]):
     """
 
     def __str__(self) -> str:
-        lines = [f"{one.score:.4f}  {first_of([shown(str(name)) for name in one.features])}" for one in self[:10]]
+        lines = [f"{one.score:.4f}  {first_of([visible(str(name)) for name in one.features])}" for one in self[:10]]
         more = [f"and {len(self) - 10:,} more"] if len(self) > 10 else []
         return "\n".join([*lines, *more]) or "no subset was evaluated"
 

@@ -46,7 +46,7 @@ class Standing(NamedTuple):
     features: float  # columns of the file that it selected
     score: float
     score_error: float
-    difference: float  # score on the test rows minus that of bestleaf on the same splits
+    difference: float  # score of bestleaf on the test rows minus that of the method on the same splits
     difference_error: float
     seconds: float
     columns: dict[str, int]  # how often each column was selected, the most frequent first
@@ -214,7 +214,7 @@ class _OneSplit:
 
 
 def standings(results: Iterable[Compared]) -> list[Standing]:
-    """Return the mean results of each method over the splits, and its paired differences to bestleaf.
+    """Return the mean results of each method over the splits, and the paired differences of bestleaf to it.
 
     A method that failed on a split has means over the other splits only.
     """
@@ -233,7 +233,7 @@ def _standing(method: str, ones: list[Compared], ours: dict[int, float]) -> Stan
         method,
         _mean([len(one.columns) for one in done]),
         *_with_error([one.score for one in done], done),
-        *_with_error([one.score - ours[one.split] for one in paired], paired),
+        *_with_error([ours[one.split] - one.score for one in paired], paired),
         _mean([one.seconds for one in ones]),
         dict(often.most_common()),
         tuple(one.note for one in ones if one.note),

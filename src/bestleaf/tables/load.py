@@ -27,8 +27,7 @@ from bestleaf.columns.encoder import KEEP
 from bestleaf.columns.kinds import CATEGORY, DATE, LENGTH, REFUSED, TEXT, Read, floats_of, read_target
 from bestleaf.features.data import task_of
 from bestleaf.proof import record
-from bestleaf.proof.text import LOUD, counted, first_of
-from bestleaf.proof.text import shown as in_words
+from bestleaf.proof.text import LOUD, counted, first_of, visible
 from bestleaf.tables.read import read_frame, without_markers
 
 NOTES = "notes"  # key of `DataFrame.attrs`: what was done so far, in words
@@ -180,7 +179,7 @@ class RefusedTableError(ValueError):
 
 def _read_in_words(dropped: list[str], markers: list[str]) -> list[str]:
     """Return how a table was read, as lines."""
-    names = first_of([in_words(name) for name in dropped])
+    names = first_of([visible(name) for name in dropped])
     lines = [f"{counted(len(dropped), 'column')} dropped before the search: {names}."] if dropped else []
     return [*lines, f"Cells that mean a missing value: {', '.join(map(repr, markers))}."] if markers else lines
 
@@ -204,9 +203,7 @@ def with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[st
         return frame, []
     left = frame[known].reset_index(drop=True)
     left.attrs = frame.attrs
-    note = (
-        f"{counted(len(frame) - len(left), 'row')} of {len(frame):,} without a value of {in_words(target)}; left out."
-    )
+    note = f"{counted(len(frame) - len(left), 'row')} of {len(frame):,} without a value of {visible(target)}; left out."
     return left, [note]
 
 

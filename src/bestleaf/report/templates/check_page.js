@@ -1,6 +1,7 @@
 // What the page does with the second reader: it checks its own certificate, and any file that is chosen or dropped.
 (() => {
   const place = (name) => document.getElementById(name);
+  const own = place("certificate");
   const list = (name, lines) => place(name).replaceChildren(...lines.map((line) => {
     const item = document.createElement("li");
     item.textContent = line;
@@ -8,8 +9,9 @@
   }));
   const show = (text, what) => {
     const { verdict, claims, taken, reason } = bestleafCheck.check(text);
+    const other = text === own?.textContent ? "" : " (the rest of this page is about its own certificate)";
     const words = { holds: "holds", refused: `is refused: ${reason}`, unreadable: `cannot be read: ${reason}` }[verdict];
-    place("verdict").textContent = `Checked in your browser: ${what} ${words}.`;
+    place("verdict").textContent = `Checked in your browser: ${what} ${words}${other}.`;
     list("claims", claims);
     list("taken", taken);
     place("as-written").hidden = !taken.length;
@@ -22,6 +24,5 @@
     event.preventDefault();
     read(event.dataTransfer.files[0]);
   });
-  const own = place("certificate");
   if (own) show(own.textContent, "this certificate");
 })();
