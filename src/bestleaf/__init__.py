@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bestleaf.selection.selector import BestLeafSelector, SearchOptions
     from bestleaf.selection.validation import Validation, validate
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _NAMES = {  # by the module that defines them
     "columns": ("TableEncoder",),
