@@ -75,7 +75,7 @@ def test_a_near_copy_of_a_chosen_column_is_told_once(folder):
     assert code == 0
     assert shown.count("age in months is nearly a copy of age (rank correlation ") == 1
     lines = bestleaf("verify", "twice.json").out.splitlines()
-    assert lines[1].startswith("Not checked without the data (--data, or X and y): that ")
+    assert lines[1] == "Not checked without the data (--data, or X and y): that the score on new rows is real."
 
 
 def test_every_command_has_an_example_and_flags_have_no_type():

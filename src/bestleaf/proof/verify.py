@@ -108,7 +108,9 @@ def verify(
         lines[1:1] = record.claims
         if X is None and record.data is not None:
             new = record.new_rows
-            what = "the values are" if new is None else f"the results on the {new.rows:,} test rows are"
+            what = "the values are" if new is None else "the score on new rows is"
+            if new is not None and new.table is not None:
+                what = f"the results on the {new.rows:,} test rows are"
             lines.insert(0, f"Not checked without the data (--data, or X and y): that {what} real.")
         if X is not None and y is not None:
             from bestleaf.selection.recheck import recheck
