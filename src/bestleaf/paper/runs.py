@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
@@ -117,6 +118,7 @@ def experiment(
         silent = not console.is_terminal if progress is None else not progress
         found = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="4*n_jobs")(calls)
         ended = track(found, "runs", len(missing), console=console, disable=silent)
+        before, threading.excepthook = threading.excepthook, _without_given_up
         try:
             for task, row in zip(missing, ended, strict=True):
                 if row.get("reason") == "interrupted":
@@ -129,6 +131,8 @@ def experiment(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # joblib warns that runs are given up
                 found.close()
+        finally:
+            threading.excepthook = before
     limits = {(name, setting): _limit(problems[name], settings[setting]) for name, setting in {one[:2] for one in rows}}
     table = pd.DataFrame(
         {"problem": task[0], "setting": task[1], "seed": task[2], **rows[task]}
@@ -174,6 +178,12 @@ def truth_of(problem: Any) -> Truth | None:
     except ValueError:  # too large, or with a cycle
         return None
     return Truth(value[problem.root()], {arm: value[arm] for arm in problem.children(problem.root())})
+
+
+def _without_given_up(error: threading.ExceptHookArgs) -> None:
+    """Tell an error in a thread, unless joblib's thread looked for a run that Ctrl-C has just given up."""
+    if not (error.exc_type is KeyError and error.thread is not None and "ExecutorManager" in error.thread.name):
+        threading.__excepthook__(error)
 
 
 def _row(run: Callable[..., Row], problem: Any, truth: Truth | None, settings: Settings, seed: int) -> Row:
