@@ -181,7 +181,7 @@ def truth_of(problem: Any) -> Truth | None:
 
 
 def _without_given_up(error: threading.ExceptHookArgs) -> None:
-    """Tell an error in a thread, unless joblib's thread looked for a run that Ctrl-C has just given up."""
+    """Print the error of a thread, unless it is joblib's, and about a run that Ctrl-C has just given up."""
     if not (error.exc_type is KeyError and error.thread is not None and "ExecutorManager" in error.thread.name):
         threading.__excepthook__(error)
 
